@@ -69,7 +69,7 @@ impl Place {
             {
                 let id = uuid::Uuid::from_u128(u128::from(number));
                 log.durability().put_blob(id, "a long text").unwrap();
-                sent.body = Body::Blob { id, bytes: 11 };
+                sent.body = Body::Blob { id, bytes: 11, sha256: None };
             }
             events.push(Event::MessageExpired {
                 id: MessageId::from_bits(number),

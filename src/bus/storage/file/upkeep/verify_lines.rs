@@ -134,7 +134,7 @@ impl LineCheck<'_> {
         self.next_seq = Some(entry.seq.saturating_add(known.1));
         for event in &entry.events {
             for (index, body) in event.bodies().into_iter().enumerate() {
-                if let Body::Blob { id, bytes } = body {
+                if let Body::Blob { id, bytes, .. } = body {
                     self.texts.entry(*id).or_insert_with(|| NamedText {
                         subject: event_subject::text_of(event, index),
                         bytes: *bytes,

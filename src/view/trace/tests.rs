@@ -1,0 +1,1 @@
+//! Traces of logs that are made up.
