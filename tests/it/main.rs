@@ -17,6 +17,7 @@ pub(crate) mod ending;
 mod history;
 pub(crate) mod install;
 pub(crate) mod steer;
+mod stories;
 mod support;
 pub(crate) mod trust;
 pub(crate) mod windows;
