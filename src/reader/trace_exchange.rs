@@ -132,3 +132,108 @@ impl Parts {
         Ok(entries.first().map(|(_, entry)| Moment(entry.ts)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::bus::event::Event;
+    use crate::bus::storage::Log as _;
+    use crate::bus::storage::contract::{append, joined, name, sent};
+    use crate::bus::storage::file::{FileLog, Options, Origin};
+    use crate::domain::ids::MessageId;
+    use crate::sys::fs::disk::RealDisk;
+
+    fn id(number: u64) -> MessageId {
+        MessageId::from_bits(number)
+    }
+
+    /// Makes a log of many short parts and some snapshots: 40 messages, each read by nobody. The last one answers the first.
+    fn many_parts(bus: &Path) {
+        let options = Options {
+            segment_bytes: 1_000,
+            snapshot_events: 8,
+            snapshot_percent: 0,
+            ..Options::default()
+        };
+        let mut log = FileLog::open(bus, Arc::new(RealDisk), options).unwrap();
+        let mut replica = log.open().unwrap();
+        append(&mut log, &mut replica, vec![joined(1), joined(2)]).unwrap();
+        for number in 1..=40 {
+            let mut message = sent(number, &format!("words {number}"));
+            if let Event::MessageSent(sent) = &mut message
+                && number == 40
+            {
+                (sent.reply_to, sent.thread) = (Some(id(1)), Some(id(1)));
+            }
+            let expired = Event::MessageExpired { id: id(number), member: name("member-2") };
+            append(&mut log, &mut replica, vec![message, expired]).unwrap();
+            log.durability().sync().unwrap();
+            log.snapshots.finish();
+        }
+    }
+
+    fn follower(bus: &Path) -> Follower {
+        Follower::open(bus, Origin::Believed, Arc::new(|| {})).unwrap().unwrap()
+    }
+
+    fn segments(bus: &Path) -> Vec<PathBuf> {
+        let files = fs::read_dir(bus.join("log")).unwrap();
+        let mut paths: Vec<_> = files.map(|entry| entry.unwrap().path()).collect();
+        paths.sort();
+        paths
+    }
+
+    fn found(bus: &mut Follower, number: u64) -> Trace {
+        match trace(bus, TraceId::Message(id(number))).unwrap() {
+            TraceOutcome::Found(trace) => *trace,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_exchange_is_read_from_the_parts_that_name_it() {
+        let project = tempfile::tempdir().unwrap();
+        let directory = project.path().join("bridge");
+        many_parts(&directory);
+        let mut bus = follower(&directory);
+        let all = bus.parts().unwrap();
+        assert!(all.len() > 10, "{all:?}");
+        let mut parts = Parts { all, chosen: BTreeSet::new(), searched: BTreeSet::new() };
+        assert!(parts.choose(&mut bus, BTreeSet::from([id(20).to_string()])).unwrap());
+        assert_eq!(parts.chosen.len(), 1);
+        assert!(!parts.choose(&mut bus, BTreeSet::from([id(20).to_string()])).unwrap());
+        // The first and the last part are one exchange.
+        for number in [1, 40] {
+            let trace = found(&mut bus, number);
+            let ids: Vec<_> = trace.nodes.iter().map(|node| node.id.clone()).collect();
+            assert_eq!(ids, [id(1), id(40)].map(|id| id.to_string()));
+            assert!(trace.nodes.iter().all(|node| node.receipts[0].steps.len() == 2));
+        }
+    }
+
+    #[test]
+    fn what_was_removed_is_told_from_what_never_was() {
+        let project = tempfile::tempdir().unwrap();
+        let directory = project.path().join("bridge");
+        many_parts(&directory);
+        let never = |bus: &mut Follower| trace(bus, TraceId::Message(id(99))).unwrap();
+        assert_eq!(never(&mut follower(&directory)), TraceOutcome::Unknown { begins: None });
+        let gone = segments(&directory);
+        for segment in &gone[..5] {
+            fs::remove_file(segment).unwrap();
+        }
+        let mut bus = follower(&directory);
+        // Its header is still known.
+        let removed = trace(&mut bus, TraceId::Message(id(2))).unwrap();
+        assert!(matches!(removed, TraceOutcome::Removed { begins: Some(_) }), "{removed:?}");
+        let never = never(&mut bus);
+        assert!(matches!(never, TraceOutcome::Unknown { begins: Some(_) }), "{never:?}");
+        // Of an exchange whose beginning is gone, the rest is there.
+        let rest = found(&mut bus, 1);
+        assert_eq!((rest.nodes.len(), rest.missing), (1, vec![id(1).to_string()]));
+    }
+}

@@ -21,5 +21,5 @@ mod stories;
 mod support;
 pub(crate) mod trust;
 pub(crate) mod windows;
-mod web;
+pub(crate) mod web;
 pub(crate) mod workflows;

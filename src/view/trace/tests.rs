@@ -98,7 +98,13 @@ fn opened(number: u64) -> Event {
 
 fn handed(number: u64, carrier: (u64, u64), method: DeliveryMethod) -> Event {
     let (of, by) = (session(carrier.0), call(carrier.1));
-    Event::MessageHanded { ids: vec![id(number)], member: name("ben"), session: of, call: by, method }
+    Event::MessageHanded {
+        ids: vec![id(number)],
+        member: name("ben"),
+        session: of,
+        call: by,
+        method,
+    }
 }
 
 fn left(number: u64) -> Event {
@@ -142,9 +148,10 @@ fn ids(trace: &Trace) -> Vec<String> {
 }
 
 fn receipts(trace: &Trace) -> Vec<String> {
-    let receipts = trace.nodes.iter().flat_map(|node| {
-        node.receipts.iter().map(|receipt| receipt.in_words(node.timestamp))
-    });
+    let receipts = trace
+        .nodes
+        .iter()
+        .flat_map(|node| node.receipts.iter().map(|receipt| receipt.in_words(node.timestamp)));
     receipts.collect()
 }
 
@@ -226,8 +233,10 @@ fn each_step_of_a_receipt_has_its_way_and_its_time() {
     );
     assert_eq!(
         receipts(&trace),
-        ["ben: stored, handed by steer after 1.0 s, unread again after 2.0 s, handed by pull after \
-          3.0 s, seen after 4.0 s, acked after 6.0 s: \"on it\", resolved after 7.0 s"]
+        [
+            "ben: stored, handed by steer after 1.0 s, unread again after 2.0 s, handed by pull after \
+          3.0 s, seen after 4.0 s, acked after 6.0 s: \"on it\", resolved after 7.0 s"
+        ]
     );
     assert_eq!(trace.nodes[0].receipts[0].status, Progress::Resolved);
 }
@@ -253,8 +262,7 @@ fn what_was_taken_back_or_expired_unread_is_named_as_such() {
     let supersedes = Some(id(1));
     let more = Some(Box::new(Envelope { supersedes, ..Envelope::default() }));
     let next = Event::MessageSent(MessageSent { more, ..message(2, None) });
-    let taken =
-        Event::MessageSuperseded { id: id(1), members: vec![name("ben")].into() };
+    let taken = Event::MessageSuperseded { id: id(1), members: vec![name("ben")].into() };
     let said = |events: Vec<Vec<Event>>| {
         receipts(&trace_with(&id(1).to_string(), events, &mut Files::default())).remove(0)
     };
@@ -312,8 +320,11 @@ fn a_text_in_a_file_is_checked_against_the_hash_in_the_log() {
 
 #[test]
 fn a_request_says_who_had_it_and_why_no_longer() {
-    let claimed =
-        |by: &str, number| Event::RequestClaimed { id: req(), by: name(by), session: session(number) };
+    let claimed = |by: &str, number| Event::RequestClaimed {
+        id: req(),
+        by: name(by),
+        session: session(number),
+    };
     let reopened =
         |lost_owners, released| Event::RequestReopened { id: req(), lost_owners, released };
     let handed_over = Event::RequestHandedOver {

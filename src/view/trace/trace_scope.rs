@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::bus::event::{Entry, Event};
+use crate::bus::event::{Entry, Event, MessageSent};
 use crate::domain::ids::{MessageId, PermissionId, RequestId, TaskId, WorkflowId};
+use crate::domain::messaging::SignalClass;
 
 /// The id of what to trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,6 +116,14 @@ impl TraceScope {
     /// Learns what an entry says of the exchange. Says whether that was news.
     pub fn learn(&mut self, entry: &Entry) -> bool {
         let before = (self.messages.len(), self.requests.len(), self.thread.is_some());
+        if let Some((sent, request)) = hand_over(entry) {
+            // What is said with a hand-over belongs to both the thread and the request.
+            if self.requests.contains(request) {
+                self.messages.insert(sent.id.clone());
+            } else if self.messages.contains(&sent.id) {
+                self.requests.insert(request.clone());
+            }
+        }
         for event in &entry.events {
             match event {
                 Event::MessageSent(sent) => {
@@ -183,4 +192,20 @@ impl TraceScope {
             _ => false,
         }
     }
+}
+
+/// Returns the message that hands a request over in this append, if one does.
+fn hand_over(entry: &Entry) -> Option<(&MessageSent, &RequestId)> {
+    let (request, by) = entry.events.iter().find_map(|event| match event {
+        Event::RequestHandedOver { id, by, .. } => Some((id, by)),
+        _ => None,
+    })?;
+    let sent = entry.events.iter().find_map(|event| match event {
+        Event::MessageSent(sent) => {
+            let does = sent.class() == SignalClass::HandOver && sent.from.member() == Some(by);
+            does.then_some(sent)
+        }
+        _ => None,
+    })?;
+    Some((sent, request))
 }

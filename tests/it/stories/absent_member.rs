@@ -51,7 +51,7 @@ async fn a_member_that_was_away_finds_its_mail_takes_over_a_claim_and_resolves_t
         "ids": [first], "status": "resolved", "note": "storage is written, index included",
     });
     sintra.call("acknowledge", resolved).await;
-    read_all(&[&sintra, &douro, &porto]).await;
+    read_all(&stage, &[&sintra, &douro, &porto]).await;
 
     let of_thread = traced(&stage, &[&first]).await;
     let of_request = traced(&stage, &[&request]).await;

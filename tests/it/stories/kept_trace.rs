@@ -1,11 +1,13 @@
 //! Traces as pages that are kept beside the tests: `BRIDGE_KEEP_PAGES=1 cargo test --test it stories` keeps them anew. Their times, ids
 //! and hashes are replaced, as they differ each time.
 
+use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::support::{Member, Stage};
+use crate::support::{DEADLINE, Member, Stage};
 
 /// Starts a peer with these flags.
 pub(super) async fn peer(stage: &Stage, flags: &[&str]) -> Member {
@@ -14,12 +16,32 @@ pub(super) async fn peer(stage: &Stage, flags: &[&str]) -> Member {
     Member::connect(child, pipes).await
 }
 
-/// Lets members read all that they have, and prove it with one more call.
-pub(super) async fn read_all(members: &[&Member]) {
+/// Lets members read all that they have, and prove it with further calls: the first one may come before its server knows that the answer
+/// to the one before was written.
+pub(super) async fn read_all(stage: &Stage, members: &[&Member]) {
     for member in members {
         member.all_heard().await;
-        member.call("list_agents", json!({})).await;
     }
+    let deadline = Instant::now() + DEADLINE;
+    while !in_flight(stage).is_empty() {
+        assert!(Instant::now() < deadline, "unproven: {:?}", in_flight(stage));
+        for member in members {
+            member.call("list_agents", json!({})).await;
+        }
+    }
+}
+
+/// Returns the calls that carry messages, and have not proven them.
+fn in_flight(stage: &Stage) -> BTreeSet<String> {
+    let mut calls = BTreeSet::new();
+    for event in stage.events() {
+        let call = |kind: &str| event[kind]["call"].as_str().map(str::to_owned);
+        calls.extend(call("message_handed"));
+        for end in ["message_seen", "message_returned"] {
+            call(end).map(|call| calls.remove(&call));
+        }
+    }
+    calls
 }
 
 /// Returns a text of an answer.

@@ -26,7 +26,7 @@ async fn work_for_a_role_lapses_is_claimed_again_and_a_signal_expires_unseen() {
         "to": "coordinator", "content": "It is fine.", "signal": "task_completed", "reply_to": request,
     });
     two.call("send_message", done).await;
-    read_all(&[&lead, &two]).await;
+    read_all(&stage, &[&lead, &two]).await;
 
     // A silent owner loses its claim with its lease.
     let leased =
@@ -44,7 +44,7 @@ async fn work_for_a_role_lapses_is_claimed_again_and_a_signal_expires_unseen() {
     assert_eq!(two.call("claim_request", claim).await["claimed"], true);
     let done = json!({ "id": leased, "action": "complete", "content": "It is empty." });
     two.call("update_claim", done).await;
-    read_all(&[&lead, &two]).await;
+    read_all(&stage, &[&lead, &two]).await;
 
     // The inbox in pages, most urgent first.
     for (content, urgency) in [("low", 0.2), ("urgent", 0.95), ("usual", 0.5)] {

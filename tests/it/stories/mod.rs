@@ -4,4 +4,5 @@ mod absent_member;
 mod decided_by_user;
 mod kept_trace;
 mod lapsed_claims;
+mod over_http;
 mod review_without_relay;

@@ -47,7 +47,7 @@ async fn a_review_is_asked_for_done_and_acknowledged_without_a_relay() {
     lola.call("send_message", thanks).await;
     donna.call("list_agents", json!({})).await;
     donna.hear(|message| message["signal"] == "Acknowledgment").await;
-    read_all(&[&lola, &donna]).await;
+    read_all(&stage, &[&lola, &donna]).await;
 
     let lines = traced(&stage, &[&first]).await;
     // Any message of the thread shows all of it.
