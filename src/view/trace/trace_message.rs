@@ -9,6 +9,7 @@ use crate::bus::state::State;
 use crate::domain::limits;
 use crate::domain::messaging::{Author, MessageKind};
 use crate::domain::text::content_hash::ContentHash;
+use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::{beginning, one_line};
 use crate::view::{LetterAttachment, LongText, Moment, Texts};
 
@@ -161,7 +162,7 @@ impl TraceText {
         let hash = self.sha256.as_ref().map(|hash| format!("sha256 {hash}"));
         let file = self.file.as_ref().zip(self.file_is);
         let file = file.map(|(file, is)| format!("{file}: {}", is.as_str()));
-        let parts = [Some(format!("{} bytes", self.bytes)), hash, file];
+        let parts = [Some(counted(self.bytes, "byte")), hash, file];
         parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 }

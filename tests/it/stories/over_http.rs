@@ -77,6 +77,7 @@ async fn programs_propose_to_a_role_and_a_topic_and_the_user_decides_what_they_d
 #[tokio::test]
 async fn a_signal_of_a_program_is_claimed_lapses_with_its_owner_and_is_claimed_again() {
     let stage = Stage::new("");
+    let watcher = stage.peer("watcher").await;
     let web = WebServer::start(&stage, &["--write"]).await;
     let scopes = ["--read", "--write"];
     let coordinator = ApiClient::new(&stage, &web, "coordinator", &scopes).await;
@@ -122,7 +123,9 @@ async fn a_signal_of_a_program_is_claimed_lapses_with_its_owner_and_is_claimed_a
     for program in [&coordinator, &two] {
         acknowledge_all(program).await;
     }
+    read_all(&stage, &[&watcher]).await;
     let traces = [traced(&stage, &[&task]).await, traced(&stage, &[&sense]).await];
     assert_kept("lapsed_over_http.txt", &traces);
     web.end().await;
+    watcher.close().await;
 }
