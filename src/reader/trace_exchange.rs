@@ -39,7 +39,8 @@ pub fn trace(bus: &mut Follower, id: TraceId) -> Result<TraceOutcome, LogError> 
     };
     let mut scope = TraceScope::of(id);
     loop {
-        parts.choose(bus, scope.ids())?;
+        parts.choose(bus, scope.anchors())?;
+        parts.choose_later(bus, scope.messages())?;
         let mut has_learned = false;
         parts.read(bus, &mut |entry, _, _| has_learned |= scope.learn(entry))?;
         if !has_learned {
@@ -72,25 +73,38 @@ struct Parts {
 }
 
 impl Parts {
-    /// Chooses the parts that have one of these ids. Says whether there are more of them now.
+    /// Chooses the parts that have one of these ids, wherever they are. Says whether there are more of them now.
     fn choose(&mut self, bus: &mut Follower, ids: BTreeSet<String>) -> Result<bool, LogError> {
         let new: Vec<_> = ids.into_iter().filter(|id| !self.searched.contains(id)).collect();
         let before = self.chosen.len();
-        let is_many = self.searched.len() + new.len() > limits::TRACED_IDS;
-        let first = self.chosen.first().copied();
-        for part in self.all.iter().copied().filter(|part| Some(*part) >= first) {
-            if self.chosen.contains(&part) || new.is_empty() {
-                continue;
-            }
-            let mut has_one = is_many;
+        if new.len() > limits::TRACED_IDS {
+            self.chosen.extend(&self.all);
+        }
+        for part in &self.all {
             for id in &new {
-                has_one = has_one || bus.may_hold(part, id)?;
-            }
-            if has_one {
-                self.chosen.insert(part);
+                if !self.chosen.contains(part) && bus.may_hold(*part, id)? {
+                    self.chosen.insert(*part);
+                }
             }
         }
         self.searched.extend(new);
+        Ok(self.chosen.len() > before)
+    }
+
+    /// Chooses likewise the parts that have one of these messages, which are in none before the first chosen one.
+    fn choose_later(
+        &mut self,
+        bus: &mut Follower,
+        messages: BTreeSet<String>,
+    ) -> Result<bool, LogError> {
+        let known = messages.iter().filter(|id| self.searched.contains(*id)).count();
+        let Some(first) = self.chosen.first().copied() else { return Ok(false) };
+        if messages.len() - known <= limits::TRACED_IDS {
+            return self.choose(bus, messages);
+        }
+        let before = self.chosen.len();
+        self.chosen.extend(self.all.iter().filter(|part| **part >= first));
+        self.searched.extend(messages);
         Ok(self.chosen.len() > before)
     }
 

@@ -21,6 +21,22 @@ impl ContentHash {
     }
 }
 
+/// Computes the hash of a text that is read in parts.
+#[derive(Clone, Debug, Default)]
+pub struct ContentHasher(Sha256);
+
+impl ContentHasher {
+    /// Adds the next bytes.
+    pub fn add(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// Returns the hash of all bytes so far.
+    pub fn hash(self) -> ContentHash {
+        ContentHash(HEXLOWER.encode(&self.0.finalize()))
+    }
+}
+
 impl TryFrom<String> for ContentHash {
     type Error = NoContentHash;
 

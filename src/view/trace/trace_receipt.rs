@@ -93,7 +93,7 @@ impl TraceProgress {
     fn in_words(&self, sent: Moment) -> String {
         let by = self.method.as_ref().map(|method| format!(" by {method}")).unwrap_or_default();
         let after = match (self.status, sent.until(self.at)) {
-            (Progress::Stored, 0..100) => String::new(),
+            (Progress::Stored, 0) => String::new(),
             (_, ms) => format!(" after {}.{} s", ms / 1000, ms % 1000 / 100),
         };
         let why = self.why.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();

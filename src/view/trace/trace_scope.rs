@@ -101,11 +101,16 @@ impl TraceScope {
         self.is_named
     }
 
-    /// Returns all ids whose events belong to the exchange.
-    pub fn ids(&self) -> BTreeSet<String> {
-        let messages = self.messages.iter().chain(&self.thread).map(ToString::to_string);
+    /// Returns what was asked for, the thread and the requests: ids that may stand anywhere in the log.
+    pub fn anchors(&self) -> BTreeSet<String> {
         let requests = self.requests.iter().map(ToString::to_string);
-        messages.chain(requests).chain([self.asked.to_string()]).collect()
+        let thread = self.thread.as_ref().map(ToString::to_string);
+        requests.chain(thread).chain([self.asked.to_string()]).collect()
+    }
+
+    /// Returns the messages of the exchange. Nothing names one before it was sent.
+    pub fn messages(&self) -> BTreeSet<String> {
+        self.messages.iter().map(ToString::to_string).collect()
     }
 
     /// Says whether a message belongs to the exchange.

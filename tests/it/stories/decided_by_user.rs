@@ -23,7 +23,7 @@ async fn a_proposal_goes_to_a_role_is_asked_about_and_the_disagreement_ends_at_t
         "reply_to": first, "priority": "high",
     });
     ann.call("send_message", finding).await;
-    read_all(&stage, &[&ben, &cay]).await;
+    read_all(&stage, &[&ann, &ben, &cay]).await;
 
     let question = json!({
         "to": "ben", "content": "Which reader is in your way?", "signal": "request_clarification",

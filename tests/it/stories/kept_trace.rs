@@ -1,7 +1,7 @@
 //! Traces as pages that are kept beside the tests: `BRIDGE_KEEP_PAGES=1 cargo test --test it stories` keeps them anew. Their times, ids
 //! and hashes are replaced, as they differ each time.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
@@ -16,7 +16,7 @@ pub(super) async fn peer(stage: &Stage, flags: &[&str]) -> Member {
     Member::connect(child, pipes).await
 }
 
-/// Lets members read all that they have, and prove it with further calls: the first one may come before its server knows that the answer
+/// Lets all members of a team read all that they have, and prove it with further calls: the first one may come before its server knows that the answer
 /// to the one before was written.
 pub(super) async fn read_all(stage: &Stage, members: &[&Member]) {
     for member in members {
@@ -31,15 +31,21 @@ pub(super) async fn read_all(stage: &Stage, members: &[&Member]) {
     }
 }
 
-/// Returns the calls that carry messages, and have not proven them.
-fn in_flight(stage: &Stage) -> BTreeSet<String> {
-    let mut calls = BTreeSet::new();
+/// Returns the calls that carry messages which are neither proven nor acknowledged.
+fn in_flight(stage: &Stage) -> BTreeMap<String, Vec<Value>> {
+    let mut calls: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     for event in stage.events() {
+        let ids = |kind: &str| event[kind]["ids"].as_array().cloned().unwrap_or_default();
         let call = |kind: &str| event[kind]["call"].as_str().map(str::to_owned);
-        calls.extend(call("message_handed"));
+        if let Some(call) = call("message_handed") {
+            calls.entry(call).or_default().extend(ids("message_handed"));
+        }
         for end in ["message_seen", "message_returned"] {
             call(end).map(|call| calls.remove(&call));
         }
+        let acknowledged = ids("message_acknowledged");
+        calls.values_mut().for_each(|ids| ids.retain(|id| !acknowledged.contains(id)));
+        calls.retain(|_, ids| !ids.is_empty());
     }
     calls
 }
