@@ -402,7 +402,7 @@ fn a_disagreement_and_the_end_of_a_thread_are_steps() {
     assert_eq!(
         steps(&trace),
         [
-            "ben, ann disagree",
+            "ben and ann disagree",
             "round 2 of the disagreement",
             "cay is asked to decide the disagreement",
             "the user is asked to decide the disagreement",

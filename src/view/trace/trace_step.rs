@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::domain::text::listed::listed;
 use crate::view::Moment;
 
 /// A step of an exchange that is no message.
@@ -98,7 +99,7 @@ impl TraceStep {
             TraceStepKind::Completed => format!("completed by {by}{with}"),
             TraceStepKind::Failed => "failed".to_owned(),
             TraceStepKind::Ended => "ended without an answer".to_owned(),
-            TraceStepKind::Disagreement => format!("{to} disagree"),
+            TraceStepKind::Disagreement => format!("{} disagree", listed(&self.to, "and")),
             TraceStepKind::Round => {
                 format!("round {} of the disagreement", self.round.unwrap_or_default())
             }

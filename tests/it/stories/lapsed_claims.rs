@@ -14,7 +14,7 @@ async fn work_for_a_role_lapses_is_claimed_again_and_a_signal_expires_unseen() {
     let two = peer(&stage, &["--name", "two", "--role", "reviewer"]).await;
 
     let emitted =
-        json!({ "to": "@reviewer", "content": "Review pull request 42.", "signal": "task" });
+        json!({ "to": "@reviewer", "content": "Check the new parser.", "signal": "task" });
     let request = text_of(&lead.call("send_message", emitted).await, "request_id");
     let claim = json!({ "request_id": request });
     assert_eq!(one.call("claim_request", claim.clone()).await["claimed"], true);
@@ -35,7 +35,7 @@ async fn work_for_a_role_lapses_is_claimed_again_and_a_signal_expires_unseen() {
     let claim = json!({ "request_id": leased });
     assert_eq!(two.call("claim_request", claim.clone()).await["claimed"], true);
     let brief = json!({
-        "to": "two", "content": "A new pull request is open.", "signal": "sense",
+        "to": "two", "content": "The build is green.", "signal": "sense",
         "more": { "urgency": 0.8, "ttl_seconds": 1 },
     });
     let brief = text_of(&lead.call("send_message", brief).await, "message_id");

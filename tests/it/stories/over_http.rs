@@ -87,7 +87,7 @@ async fn a_signal_of_a_program_is_claimed_lapses_with_its_owner_and_is_claimed_a
         program.get("/inbox", 200).await;
     }
     let task = json!({
-        "signal_type": "task", "content": "Review pull request 42.", "from_role": "coordinator",
+        "signal_type": "task", "content": "Check the new parser.", "from_role": "coordinator",
         "urgency": 0.8, "ttl_seconds": 3600,
     });
     let task = text_of(&coordinator.post("/emit", &task, 201).await, "signal_id");
@@ -100,7 +100,7 @@ async fn a_signal_of_a_program_is_claimed_lapses_with_its_owner_and_is_claimed_a
     two.post("/ack", &named, 200).await;
 
     let sense = json!({
-        "signal_type": "sense", "content": "A new pull request is open.",
+        "signal_type": "sense", "content": "The build is green.",
         "from_role": "coordinator", "to_role": "two", "ttl_seconds": 1,
     });
     let sense = text_of(&coordinator.post("/emit", &sense, 201).await, "signal_id");
