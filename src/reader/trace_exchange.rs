@@ -167,15 +167,7 @@ mod tests {
 
     /// Makes a log of many short parts and some snapshots: 40 messages, each read by nobody. The last one answers the first.
     fn many_parts(bus: &Path) {
-        let options = Options {
-            segment_bytes: 1_000,
-            snapshot_events: 8,
-            snapshot_percent: 0,
-            ..Options::default()
-        };
-        let mut log = FileLog::open(bus, Arc::new(RealDisk), options).unwrap();
-        let mut replica = log.open().unwrap();
-        append(&mut log, &mut replica, vec![joined(1), joined(2)]).unwrap();
+        append_alone(bus, vec![joined(1), joined(2)]);
         for number in 1..=40 {
             let mut message = sent(number, &format!("words {number}"));
             if let Event::MessageSent(sent) = &mut message
@@ -184,10 +176,22 @@ mod tests {
                 (sent.reply_to, sent.thread) = (Some(id(1)), Some(id(1)));
             }
             let expired = Event::MessageExpired { id: id(number), member: name("member-2") };
-            append(&mut log, &mut replica, vec![message, expired]).unwrap();
-            log.durability().sync().unwrap();
-            log.snapshots.finish();
+            append_alone(bus, vec![message, expired]);
         }
+    }
+
+    /// Appends events as a process of their own does, whose end waits for its snapshot.
+    fn append_alone(bus: &Path, events: Vec<Event>) {
+        let options = Options {
+            segment_bytes: 1_000,
+            snapshot_events: 8,
+            snapshot_percent: 0,
+            ..Options::default()
+        };
+        let mut log = FileLog::open(bus, Arc::new(RealDisk), options).unwrap();
+        let mut replica = log.open().unwrap();
+        append(&mut log, &mut replica, events).unwrap();
+        log.durability().sync().unwrap();
     }
 
     fn follower(bus: &Path) -> Follower {

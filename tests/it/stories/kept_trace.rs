@@ -87,7 +87,8 @@ fn stable(text: &str) -> String {
                 ids.push(id);
                 ids.len() - 1
             });
-            stable.push_str(&format!("{}{}", &id[..4], number + 1));
+            stable.push_str(&id[..4]);
+            stable.push_str(&(number + 1).to_string());
             rest = after;
         } else if let Some(after) = fits(rest, "0000-00-00T00:00:00.000Z") {
             stable.push_str("TIME");

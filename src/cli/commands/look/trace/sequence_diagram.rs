@@ -85,7 +85,9 @@ fn escaped(text: &str) -> String {
     for letter in beginning(text, 4 * TEXT_CHARS).chars() {
         match letter {
             '#' | ';' | '<' | '>' | '"' | '&' | '%' | '$' | '{' | '}' | '\\' | '`' => {
-                line.push_str(&format!("#{};", u32::from(letter)));
+                line.push('#');
+                line.push_str(&u32::from(letter).to_string());
+                line.push(';');
             }
             letter => line.push(letter),
         }
