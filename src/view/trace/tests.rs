@@ -126,7 +126,7 @@ fn entries(appends: Vec<Vec<Event>>) -> Vec<Entry> {
 
 fn scope_of(asked: &str, entries: &[Entry]) -> TraceScope {
     let mut scope = TraceScope::of(TraceId::parse(asked).unwrap());
-    while entries.iter().fold(false, |learned, entry| scope.learn(entry) || learned) {}
+    while entries.iter().any(|entry| scope.learn(entry)) {}
     scope
 }
 
@@ -134,7 +134,9 @@ fn trace_with(asked: &str, appends: Vec<Vec<Event>>, files: &mut Files) -> Trace
     let entries = entries(appends);
     let scope = scope_of(asked, &entries);
     let mut fold = TraceFold::of(&scope);
-    entries.iter().for_each(|entry| fold.take(entry, &State::default(), files));
+    for entry in &entries {
+        fold.take(entry, &State::default(), files);
+    }
     fold.traced_exchange()
 }
 

@@ -44,7 +44,9 @@ fn in_flight(stage: &Stage) -> BTreeMap<String, Vec<Value>> {
             call(end).map(|call| calls.remove(&call));
         }
         let acknowledged = ids("message_acknowledged");
-        calls.values_mut().for_each(|ids| ids.retain(|id| !acknowledged.contains(id)));
+        for ids in calls.values_mut() {
+            ids.retain(|id| !acknowledged.contains(id));
+        }
         calls.retain(|_, ids| !ids.is_empty());
     }
     calls
