@@ -2,15 +2,11 @@
 
 use crate::bus::state::{Delivery, Message, State};
 use crate::domain::ids::SessionId;
-use crate::domain::member::MemberKind;
 use crate::domain::messaging::Audience;
 
-/// Says whether this session is the one that sends: of those that lead and respond, the one that joined first.
+/// Says whether this session is the one that sends: the lead, as long as it responds.
 pub(super) fn sends(state: &State, me: SessionId) -> bool {
-    let sessions = state.live_sessions().into_iter();
-    let mut leading =
-        sessions.filter(|session| session.kind == MemberKind::Orchestrator && !session.hung);
-    leading.next().is_some_and(|first| first.id == me)
+    state.lead().is_some_and(|lead| lead.id == me && !lead.hung)
 }
 
 /// Returns the first message to an address behind a seq. One that its sender took back before anybody saw it is none.

@@ -37,7 +37,6 @@ fn a_message_to_the_user_reaches_who_speaks_with_them_in_the_same_append() {
         assert!(!world.state.is_queued(&id));
     }
     assert_eq!(world.unread("orchestrator-2"), []);
-    // If another takes the lead, it gets what is unread.
     // What another orchestrator has for the user reaches the same one; what that one says itself reaches nobody else.
     let id = sent(&world.ask(other, sending("human", "x", None))).id.clone();
     assert_eq!(world.unread("orchestrator").last(), Some(&id));
@@ -63,6 +62,21 @@ fn what_is_for_the_user_waits_for_who_speaks_with_them_and_passes_to_the_next_on
     let called = world.state.session(next).unwrap().name.to_string();
     assert!(world.unread(&called).contains(&id), "{called}");
     assert_eq!(world.state.awaited_answer(&id).unwrap().to, [name(&called)]);
+}
+
+#[test]
+fn who_takes_the_lead_gets_what_is_for_the_user_and_was_not_read() {
+    let mut world = World::new();
+    let (lead, bob) = (world.lead(), world.peer("bob"));
+    let read = world.send_with(bob, "human", signal("question"));
+    let (call, _) = world.take(lead);
+    world.settle(lead, call, true);
+    let unread = world.send_with(bob, "human", signal("question"));
+    world.take_lead("boss");
+    world.due();
+    assert!(world.unread("boss").contains(&unread) && !world.unread("boss").contains(&read));
+    assert_eq!(world.delivery(&unread, "orchestrator"), Some(Delivery::Superseded));
+    assert_eq!(questions(&world), [read, unread]);
 }
 
 #[test]
