@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::text::content_hash::ContentHash;
+
 /// A text: in the event itself, or in a blob if it is long.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -12,6 +14,9 @@ pub enum Body {
         id: uuid::Uuid,
         /// The length of the text in bytes.
         bytes: u64,
+        /// The hash of the text; none in events of older versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sha256: Option<ContentHash>,
     },
 }
 

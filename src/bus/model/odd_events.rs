@@ -96,7 +96,7 @@ pub(super) fn name(byte: u8) -> Name {
 
 fn body(byte: u8) -> Body {
     if byte.is_multiple_of(4) {
-        Body::Blob { id: uuid(byte), bytes: u64::MAX }
+        Body::Blob { id: uuid(byte), bytes: u64::MAX, sha256: None }
     } else {
         Body::Text("x".into())
     }

@@ -64,7 +64,7 @@ fn texts_of(log: &mut dyn Log, opened: RequestOpened) -> Result<RequestTexts, Lo
 fn read_body(log: &mut dyn Log, body: Body) -> Result<String, LogError> {
     match body {
         Body::Text(text) => Ok(text),
-        Body::Blob { id, bytes } => {
+        Body::Blob { id, bytes, .. } => {
             let text = log.get_blob(id)?;
             let found = text.len() as u64;
             if found == bytes {
@@ -88,7 +88,8 @@ mod tests {
         let mut log = Store::new(std::sync::Arc::new(clock::now)).log();
         let id = random_ids::blob();
         log.durability().put_blob(id, "cut").unwrap();
-        let read = |log: &mut MemoryLog, bytes| read_body(log, Body::Blob { id, bytes });
+        let read =
+            |log: &mut MemoryLog, bytes| read_body(log, Body::Blob { id, bytes, sha256: None });
         assert_eq!(read(&mut log, 3).unwrap(), "cut");
         let damaged = read(&mut log, 9).unwrap_err();
         assert!(matches!(damaged, LogError::DamagedText { found: 3, stored: 9 }), "{damaged}");

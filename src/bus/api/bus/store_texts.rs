@@ -9,6 +9,7 @@ use crate::bus::error::BusError;
 use crate::bus::event::Body;
 use crate::bus::rules::{self, Command};
 use crate::domain::limits;
+use crate::domain::text::content_hash::ContentHash;
 use crate::sys::random_ids;
 
 /// A text that is too long for an event, with its future name.
@@ -26,8 +27,8 @@ pub(crate) fn take_long_text(body: &mut Body) -> Option<LongText> {
         return None;
     }
     let (id, text) = (random_ids::blob(), std::mem::take(text));
-    let bytes = text.len() as u64;
-    *body = Body::Blob { id, bytes };
+    let (bytes, sha256) = (text.len() as u64, Some(ContentHash::of(&text)));
+    *body = Body::Blob { id, bytes, sha256 };
     Some(LongText { id, text })
 }
 
@@ -40,7 +41,7 @@ impl Bus {
     pub fn body(text: String) -> Body {
         // The rules refuse a text over the limit by its length alone.
         if text.len() > limits::MAX_CONTENT_BYTES {
-            return Body::Blob { id: Uuid::nil(), bytes: text.len() as u64 };
+            return Body::Blob { id: Uuid::nil(), bytes: text.len() as u64, sha256: None };
         }
         Body::Text(text)
     }

@@ -316,7 +316,7 @@ fn an_inbox_has_a_limit_of_bytes_too() {
     let (a, b, _c) = (world.peer("a"), world.peer("b"), world.peer("c"));
     let long = || Operation::Send {
         to: "b".into(),
-        body: Body::Blob { id: Uuid::nil(), bytes: limits::MAX_CONTENT_BYTES as u64 },
+        body: Body::Blob { id: Uuid::nil(), bytes: limits::MAX_CONTENT_BYTES as u64, sha256: None },
         reply_to: None,
         priority: Priority::Normal,
         more: None,

@@ -100,7 +100,7 @@ impl Days {
 }
 
 fn blob(id: Uuid) -> Body {
-    Body::Blob { id, bytes: 11 }
+    Body::Blob { id, bytes: 11, sha256: None }
 }
 
 /// Returns a message that expires unread.

@@ -43,7 +43,7 @@ fn blob(number: u64) -> Uuid {
 fn message(number: u64) -> Vec<Event> {
     let mut events = vec![sent(number, "")];
     if let Event::MessageSent(sent) = &mut events[0] {
-        sent.body = Body::Blob { id: blob(number), bytes: 11 };
+        sent.body = Body::Blob { id: blob(number), bytes: 11, sha256: None };
     }
     if number != KEPT {
         events.push(Event::MessageExpired {

@@ -17,6 +17,7 @@ use crate::bus::storage::contract::{append, joined, name, sent};
 use crate::bus::storage::file::{FileLog, Options};
 use crate::bus::storage::{Log, LogError};
 use crate::domain::ids::MessageId;
+use crate::domain::text::content_hash::ContentHash;
 use crate::sys::clock;
 use crate::sys::fs::disk::RealDisk;
 
@@ -69,7 +70,8 @@ impl Place {
             {
                 let id = uuid::Uuid::from_u128(u128::from(number));
                 log.durability().put_blob(id, "a long text").unwrap();
-                sent.body = Body::Blob { id, bytes: 11 };
+                let sha256 = Some(ContentHash::of("a long text"));
+                sent.body = Body::Blob { id, bytes: 11, sha256 };
             }
             events.push(Event::MessageExpired {
                 id: MessageId::from_bits(number),
@@ -220,12 +222,13 @@ fn a_snapshot_that_differs_from_the_log_is_found() {
 fn texts_transcripts_rights_and_leftovers_are_judged() {
     use std::os::unix::fs::PermissionsExt as _;
     let place = Place::new();
-    place.fill(1..20);
+    place.fill(1..25);
     let text =
         |number: u128| place.bus.join("blobs").join(uuid::Uuid::from_u128(number).to_string());
     fs::remove_file(text(5)).unwrap();
     fs::write(text(10), "a lon").unwrap();
     fs::write(text(15), b"a long tex\xff").unwrap();
+    fs::write(text(20), "a loud text").unwrap();
     let task = place.bus.join("tasks").join("task-aaaaaaaaaaab.jsonl");
     fs::write(&task, "{\"kind\":\"text\"}\nnot json\n{\"cut").unwrap();
     fs::set_permissions(&task, fs::Permissions::from_mode(0o644)).unwrap();
@@ -242,6 +245,7 @@ fn texts_transcripts_rights_and_leftovers_are_judged() {
         kinds,
         [
             FindingKind::MissingText,
+            FindingKind::DamagedText,
             FindingKind::DamagedText,
             FindingKind::DamagedText,
             FindingKind::DamagedTranscript,

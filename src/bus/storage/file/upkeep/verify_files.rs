@@ -16,6 +16,7 @@ use crate::bus::storage::file::{BUS_JSON, FileLog, long_texts, presence_files};
 use crate::bus::storage::session_standing::standing;
 use crate::bus::storage::{Log as _, LogError, Presence, Standing};
 use crate::domain::ids::{SessionId, TaskId};
+use crate::domain::text::content_hash::{ContentHash, ContentHasher};
 use crate::domain::text::counted::{counted, counted_as};
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::sys::fs::bounded_file;
@@ -64,12 +65,14 @@ fn texts(log: &FileLog, walked: &WalkedLog, report: &mut BusReport) {
         let file = format!("blobs/{id}");
         let subject = &named.subject;
         match read_text(&log.part("blobs", &id.to_string())) {
-            Ok(found) if found.bytes == named.bytes && found.is_text => {}
+            Ok(found) if found.is(named) => {}
             Ok(found) => {
-                let what = if found.bytes == named.bytes {
-                    "it is no text (UTF-8)".to_owned()
-                } else {
+                let what = if found.bytes != named.bytes {
                     format!("it has {} bytes, and {} were stored", found.bytes, named.bytes)
+                } else if found.is_text {
+                    "it has another text than was stored (SHA-256)".to_owned()
+                } else {
+                    "it is no text (UTF-8)".to_owned()
                 };
                 let finding = BusFinding::problem(FindingKind::DamagedText, file, what);
                 report.add(finding.lost(subject.clone()).remedy(RESTORE));
@@ -108,28 +111,38 @@ struct FoundText {
     bytes: u64,
     /// Whether it is UTF-8.
     is_text: bool,
+    sha256: ContentHash,
+}
+
+impl FoundText {
+    /// Says whether it is the text that was stored.
+    fn is(&self, named: &NamedText) -> bool {
+        let is_same = named.sha256.as_ref().is_none_or(|stored| *stored == self.sha256);
+        self.bytes == named.bytes && self.is_text && is_same
+    }
 }
 
 /// Reads a file of any length in parts.
 fn read_text(path: &Path) -> io::Result<FoundText> {
     let mut file = bounded_file::open(path)?;
-    let mut found = FoundText { bytes: 0, is_text: true };
+    let (mut bytes, mut is_text, mut hasher) = (0, true, ContentHasher::default());
     let mut buffer = vec![0; CHUNK_BYTES];
     // The bytes of a character that goes on in the next part.
     let mut kept = 0;
     loop {
         let read = file.read(&mut buffer[kept..])?;
         if read == 0 {
-            found.is_text &= kept == 0;
-            return Ok(found);
+            is_text &= kept == 0;
+            return Ok(FoundText { bytes, is_text, sha256: hasher.hash() });
         }
-        found.bytes += read as u64;
+        hasher.add(&buffer[kept..kept + read]);
+        bytes += read as u64;
         let filled = kept + read;
         let whole = match std::str::from_utf8(&buffer[..filled]) {
             Ok(_) => filled,
             Err(error) if error.error_len().is_none() => error.valid_up_to(),
             Err(_) => {
-                found.is_text = false;
+                is_text = false;
                 filled
             }
         };
@@ -305,6 +318,9 @@ mod tests {
             std::fs::write(&path, bytes).unwrap();
             let found = read_text(&path).unwrap();
             assert_eq!((found.bytes, found.is_text), (bytes.len() as u64, is_text));
+            if is_text {
+                assert_eq!(found.sha256, ContentHash::of(std::str::from_utf8(bytes).unwrap()));
+            }
         };
         check(b"", true);
         // A character of three bytes at each place around the end of a part.

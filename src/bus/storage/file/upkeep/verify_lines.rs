@@ -13,6 +13,7 @@ use crate::bus::storage::file::FileLog;
 use crate::bus::storage::file::log::line_format::{self, Decoded};
 use crate::bus::storage::file::log::segments;
 use crate::bus::storage::{LogError, Replica};
+use crate::domain::text::content_hash::ContentHash;
 use crate::domain::text::counted::counted;
 
 /// A long text that the log names.
@@ -21,6 +22,8 @@ pub(super) struct NamedText {
     pub(super) subject: String,
     /// Its length, as stored.
     pub(super) bytes: u64,
+    /// Its hash, as stored; none if an older version stored it.
+    pub(super) sha256: Option<ContentHash>,
     /// The segment that names it first.
     pub(super) segment: u64,
     /// The wall time of its line.
@@ -134,10 +137,11 @@ impl LineCheck<'_> {
         self.next_seq = Some(entry.seq.saturating_add(known.1));
         for event in &entry.events {
             for (index, body) in event.bodies().into_iter().enumerate() {
-                if let Body::Blob { id, bytes } = body {
+                if let Body::Blob { id, bytes, sha256 } = body {
                     self.texts.entry(*id).or_insert_with(|| NamedText {
                         subject: event_subject::text_of(event, index),
                         bytes: *bytes,
+                        sha256: sha256.clone(),
                         segment: place.segment,
                         at_ms: entry.ts,
                     });
