@@ -443,6 +443,12 @@ pub const PROFILE_WORDS_CHARS: usize = 1_000;
 /// Messages, and happenings, that the window `top` holds: more than a person scrolls through.
 pub const WINDOW_HISTORY: usize = 500;
 
+/// Messages of an exchange that a trace shows: some megabytes, and more than a person reads.
+pub const TRACED_MESSAGES: usize = 10_000;
+
+/// Ids of an exchange that are searched for at once in each part of the log, one by one. With more, all parts are read that may have one.
+pub const TRACED_IDS: usize = 64;
+
 /// Characters of a message in the window, where one can be opened: most messages are whole.
 pub const WINDOW_MESSAGE_CHARS: usize = 4_000;
 

@@ -5,7 +5,7 @@ use crate::bus::storage::LogError;
 use crate::bus::storage::file::StoredTexts;
 use crate::domain::ids::TaskId;
 use crate::domain::limits;
-use crate::view::Texts;
+use crate::view::{LongText, Texts};
 
 /// The texts of a log, for the read model: one that cannot be read is missing.
 pub struct LogTexts<'a>(pub StoredTexts<'a>);
@@ -17,6 +17,14 @@ impl Texts for LogTexts<'_> {
 
     fn long_text(&mut self, id: uuid::Uuid) -> Option<String> {
         self.0.long_text(id).inspect_err(missed).ok()
+    }
+
+    fn whole_long_text(&mut self, id: uuid::Uuid) -> LongText {
+        match self.0.long_text(id).inspect_err(missed) {
+            Ok(text) => LongText::Whole(text),
+            Err(LogError::Gone) => LongText::Missing,
+            Err(_) => LongText::Unreadable,
+        }
     }
 
     fn last_of_transcript(&mut self, task: &TaskId) -> Option<String> {

@@ -22,6 +22,7 @@ mod stretches;
 pub(crate) mod tests;
 mod text_source;
 mod totals;
+mod trace;
 mod waits;
 
 pub use self::board::{Board, Looked, VIEW_VERSION};
@@ -50,5 +51,10 @@ pub use self::shown::{
 };
 pub use self::spent::{NOT_COUNTED, Spent, SpentBy, UsageFold, UsageRow};
 pub use self::stretches::{Stretch, StretchKind, Stretches};
-pub use self::text_source::{KnownTexts, KnownWords, NoTexts, Texts};
+pub use self::text_source::{KnownTexts, KnownWords, LongText, NoTexts, Texts};
 pub use self::totals::Totals;
+pub use self::trace::{
+    EdgeKind, Progress, TRACE_VERSION, TextPlace, TextProof, Trace, TraceEdge, TraceFold, TraceId,
+    TraceIdError, TraceMessage, TraceProgress, TraceReceipt, TraceScope, TraceStep, TraceStepKind,
+    TraceText,
+};

@@ -14,6 +14,11 @@ pub trait Texts {
     /// Reads a long text that stands beside the log.
     fn long_text(&mut self, id: uuid::Uuid) -> Option<String>;
 
+    /// Reads a long text, and says why there is none.
+    fn whole_long_text(&mut self, id: uuid::Uuid) -> LongText {
+        self.long_text(id).map_or(LongText::Missing, LongText::Whole)
+    }
+
     /// Reads the end of the transcript of a task; where there are none, nothing.
     fn last_of_transcript(&mut self, _: &TaskId) -> Option<String> {
         None
@@ -31,6 +36,14 @@ pub trait Texts {
     fn first_words(&mut self, body: BodyRef, most: usize) -> Option<String> {
         self.text(body).map(|text| beginning(&text, most))
     }
+}
+
+/// What is in the place of a long text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LongText {
+    Whole(String),
+    Missing,
+    Unreadable,
 }
 
 /// No texts, for what shows none.

@@ -20,6 +20,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "messages",
             "tasks",
             "task",
+            "trace",
             "workflows",
             "usage",
             "search",

@@ -18,7 +18,7 @@ use crate::cli::commands::hook::HookArguments;
 use crate::cli::commands::key::KeyArguments;
 use crate::cli::commands::look::{
     LogArguments, MessagesArguments, SearchArguments, StatusArguments, TaskArguments,
-    TasksArguments, UsageArguments, WorkflowsArguments,
+    TasksArguments, TraceArguments, UsageArguments, WorkflowsArguments,
 };
 use crate::cli::commands::man::ManArguments;
 use crate::cli::commands::notify::NotifyArguments;
@@ -73,6 +73,8 @@ pub(super) enum Command {
     Tasks(TasksArguments),
     /// Show a task: its prompt, its result, its files.
     Task(TaskArguments),
+    /// Show an exchange as a whole: messages, receipts, claims.
+    Trace(TraceArguments),
     /// List the workflows of the team with their steps.
     Workflows(WorkflowsArguments),
     /// Sum up tokens and costs by agent, profile or day.
@@ -158,6 +160,7 @@ impl Command {
             | Self::Messages(_)
             | Self::Tasks(_)
             | Self::Task(_)
+            | Self::Trace(_)
             | Self::Workflows(_)
             | Self::Usage(_)
             | Self::Notify(_)

@@ -70,6 +70,7 @@ fn perform() -> ExitCode {
         Command::Messages(arguments) => commands::look::messages(&arguments),
         Command::Tasks(arguments) => commands::look::tasks(&arguments),
         Command::Task(arguments) => commands::look::task(&arguments),
+        Command::Trace(arguments) => commands::look::trace(&arguments),
         Command::Workflows(arguments) => commands::look::workflows(&arguments),
         Command::Notify(arguments) => commands::notify::run(&arguments),
         Command::Search(arguments) => commands::look::search(&arguments),

@@ -13,5 +13,6 @@ pub(crate) mod peer;
 pub(crate) mod run;
 pub(crate) mod run_tree;
 pub(crate) mod setup;
+pub(crate) mod trace;
 #[cfg(target_os = "linux")]
 pub(crate) mod watch;

@@ -1,7 +1,7 @@
 //! The local web server, asked with plain HTTP as any program of this machine could.
 
 mod api;
-mod api_client;
+pub(crate) mod api_client;
 mod api_contract;
 mod api_events;
 mod api_hostile;
@@ -12,4 +12,4 @@ mod api_writes;
 mod file_diffs;
 mod gate;
 mod hostile_clients;
-mod http_client;
+pub(crate) mod http_client;

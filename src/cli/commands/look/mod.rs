@@ -12,6 +12,7 @@ mod show_task;
 mod show_tasks;
 mod show_usage;
 mod show_workflows;
+mod trace;
 
 pub(in crate::cli::commands) use self::lines::table::aligned;
 pub(in crate::cli::commands) use self::lines::task_lines;
@@ -26,3 +27,4 @@ pub(crate) use self::show_task::{TaskArguments, run as task};
 pub(crate) use self::show_tasks::{TasksArguments, run as tasks};
 pub(crate) use self::show_usage::{UsageArguments, run as usage};
 pub(crate) use self::show_workflows::{WorkflowsArguments, run as workflows};
+pub(crate) use self::trace::{TraceArguments, run as trace};
