@@ -41,6 +41,12 @@ impl JoinTarget {
             },
         }
     }
+
+    /// Makes it lead from its joining on.
+    pub(crate) fn taking_lead(mut self) -> Self {
+        self.joining.description.takes_lead = true;
+        self
+    }
 }
 
 /// Opens the bus, joins it and sets the limits of the team.

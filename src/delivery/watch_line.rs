@@ -24,13 +24,14 @@ pub struct AnnouncedMessages {
 impl AnnouncedMessages {
     /// Returns the unread messages of a member that are not announced yet, oldest first, and marks them as announced.
     ///
-    /// A message that a waiting call received at once was never unread, and needs no line.
+    /// A message that a waiting call received at once was never unread, and needs no line. News of who has come and left is worth none.
     pub fn announce(&mut self, state: &State, name: &Name) -> Vec<Message> {
         self.announced.retain(|id| {
             let delivery = state.message(id).and_then(|message| message.delivery(name));
             delivery.is_some_and(|delivery| !delivery.is_final())
         });
-        let fresh = state.unread(name).filter(|message| self.announced.insert(message.id.clone()));
+        let worth_a_line = state.unread(name).filter(|message| !message.is_presence());
+        let fresh = worth_a_line.filter(|message| self.announced.insert(message.id.clone()));
         fresh.cloned().collect()
     }
 }

@@ -304,8 +304,11 @@ pub const NAMED_AT_ONCE: usize = 64;
 /// Members with a full inbox that a message to all leaves out.
 pub const LEFT_OUT_AT_ONCE: usize = 500;
 
-/// Orchestrators that get a notice each; more get one common message.
-pub const NOTICES_AT_ONCE: usize = 8;
+/// Sessions that ended together of which an append tells the others one by one, unread news of who has come and left in an inbox, and
+/// members that are told of one. Beyond that the list of members tells more.
+pub const DEPARTURES_AT_ONCE: usize = 64;
+pub const UNREAD_PRESENCE: usize = 16;
+pub const TOLD_OF_PEERS: usize = 64;
 
 /// Senders that one append notifies of their unread mail; the next append notifies others.
 pub const SENDERS_AT_ONCE: usize = 64;

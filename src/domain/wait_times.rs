@@ -219,6 +219,9 @@ pub const WAIT_SLACK_MS: u64 = 10_000;
 /// How long messages for an absent name wait until a session takes that name again.
 pub const ABSENT_MAIL_MS: u64 = 30 * 24 * 60 * 60 * 1000;
 
+/// For how many seconds the news that a session has joined or left waits to be read. Unread, it would keep the history before it for ever.
+pub const PRESENCE_SECONDS: u64 = 24 * 60 * 60;
+
 // Agents.
 
 /// The bridge waits for the shim to report that the agent runs. It takes milliseconds; but the slowest start of a program on a busy

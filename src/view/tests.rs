@@ -51,6 +51,7 @@ pub(crate) fn row(name: &str, state: &str) -> MemberRow {
         last_active: Moment(0),
         live_seconds: 0,
         profile: None,
+        lead: false,
         roles: Vec::new(),
         model: None,
         cwd: None,

@@ -24,6 +24,9 @@ pub(crate) fn of(state: &State, now: Now) -> String {
                 "roles": session.roles,
                 "task": session.running,
             });
+            if let Some(view) = view.as_object_mut().filter(|_| state.is_lead(session.id)) {
+                view.insert("lead".to_owned(), Value::Bool(true));
+            }
             // These stand there only where there are any.
             let traits = serde_json::to_value(&session.traits).expect("traits are plain data");
             if let (Some(view), Value::Object(traits)) = (view.as_object_mut(), traits) {

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Addressees, AnswerWritten, ConflictMoved, ConflictOpened, ConflictResolved, Created, Described,
-    Finished, Followed, Joined, LaneMoved, MessageAcknowledged, MessageSent, PermissionAnswered,
-    PermissionAsked, ProvenClaim, RequestOpened, Resumed, Runs, Skip, Starting, StepApproved,
-    StepAsked, StepEnded, StepExpanded, StepReturned, StepStarted, TaskAssigned, ThreadResolved,
-    UnheardClaim,
+    Finished, Followed, Joined, LaneMoved, LeadTaken, MessageAcknowledged, MessageSent,
+    PermissionAnswered, PermissionAsked, ProvenClaim, RequestOpened, Resumed, Runs, Skip, Starting,
+    StepApproved, StepAsked, StepEnded, StepExpanded, StepReturned, StepStarted, TaskAssigned,
+    ThreadResolved, UnheardClaim,
 };
 use crate::domain::access_key::{KeyHash, KeyScope};
 use crate::domain::ids::{
@@ -39,6 +39,8 @@ pub enum Event {
     LaneClaimed(LaneMoved),
     /// A session no longer owns a lane, or no longer says that it does it.
     LaneReleased(LaneMoved),
+    /// See [`LeadTaken`].
+    LeadTaken(LeadTaken),
     /// The activity of an agent has changed.
     MemberActivity { session: SessionId, activity: Activity },
     /// It is known whether an agent has our tools.

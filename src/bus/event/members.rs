@@ -82,3 +82,14 @@ pub struct LaneMoved {
     pub session: SessionId,
     pub lane: Label,
 }
+
+/// An orchestrator leads from now on.
+///
+/// Versions without this event must not pass over it: they would give what is meant for it to others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeadTaken {
+    pub session: SessionId,
+    /// The session that led before and is still here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preempted: Option<SessionId>,
+}

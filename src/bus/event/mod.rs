@@ -22,7 +22,7 @@ pub use self::body::Body;
 pub use self::entry::{BodyRef, Entry, LogPosition, Proposal};
 pub use self::health::Runs;
 pub use self::log_event::Event;
-pub use self::members::{Described, Followed, Joined, LaneMoved, Starting};
+pub use self::members::{Described, Followed, Joined, LaneMoved, LeadTaken, Starting};
 pub use self::messages::{
     AnswerWritten, ConflictMoved, ConflictOpened, ConflictResolved, Envelope, MessageAcknowledged,
     MessageSent, Position, ThreadResolved,

@@ -27,6 +27,7 @@ impl Event {
             | Self::TopicLeft(_)
             | Self::LaneClaimed(_)
             | Self::LaneReleased(_)
+            | Self::LeadTaken(_)
             | Self::MemberActivity { .. }
             | Self::MemberTools { .. }
             | Self::MemberModel { .. }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::asked_request::Asked;
 use super::consistent_state::{check_inboxes, check_sessions};
-use super::ledgers::{AnswersLedger, ConflictLedger, LaneLedger, PaceLedger};
+use super::ledgers::{AnswersLedger, ConflictLedger, LaneLedger, LeadLedger, PaceLedger};
 use crate::bus::event::{
     Entry, Event, MessageAcknowledged, MessageSent, ProvenClaim, UnheardClaim,
 };
@@ -55,6 +55,7 @@ pub(super) struct Ledger {
     pub(super) requests: BTreeMap<RequestId, Asked>,
     answers: AnswersLedger,
     lanes: LaneLedger,
+    lead: LeadLedger,
     conflicts: ConflictLedger,
     /// The unheard claims, each with the call whose answer it depends on.
     pub(super) unheard: BTreeMap<RequestId, (SessionId, CallId)>,
@@ -109,6 +110,7 @@ impl Ledger {
             self.conflicts.enter(event);
             self.enter_event(seq, event);
         }
+        self.lead.enter(entry);
     }
 
     /// Says whether a message counts for the rate: all but notices, the news of a claim, and the answer of an owner to its requester.
@@ -438,6 +440,7 @@ impl Ledger {
     /// Checks that a state agrees with the ledger, and that its parts agree with each other.
     pub(super) fn check(&self, state: &State) {
         self.lanes.check(state);
+        self.lead.check(state);
         self.conflicts.check(state);
         self.answers.check(state);
         self.check_members(state);

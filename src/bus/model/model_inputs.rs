@@ -5,7 +5,7 @@ use proptest::sample::Index;
 use crate::bus::event::{Body, Envelope};
 use crate::bus::rules::{ClaimUpdate, Description, NewTask, Operation};
 use crate::domain::ids::MessageId;
-use crate::domain::member::{Label, Traits};
+use crate::domain::member::{Label, MemberKind, PLAN_ROLE, Traits};
 use crate::domain::messaging::{Priority, Signal, Urgency, scaled};
 use crate::domain::name::Name;
 
@@ -23,7 +23,8 @@ pub(super) fn name(text: &str) -> Name {
 
 /// One of the few groups to which members write.
 pub(super) fn group(number: u8) -> &'static str {
-    ["all", "@odd", "@even", "#news", "@nobody", "@water"][usize::from(number)]
+    ["all", "@odd", "@even", "#news", "@nobody", "@water", "@lead", "#presence"]
+        [usize::from(number)]
 }
 
 /// One of the few lanes.
@@ -31,13 +32,24 @@ pub(super) fn lane(number: u8) -> Label {
     Label::parse(["water", "fire"][usize::from(number % 2)]).unwrap()
 }
 
-/// What the next session says of itself: a role, or a capability and a topic; some do a lane.
-pub(super) fn says(number: u128) -> (Vec<String>, Description) {
+/// What the next session says of itself. Some orchestrators run a plan, and some take the lead.
+pub(super) fn says(number: u128, kind: MemberKind) -> (Vec<String>, Description) {
+    let (mut roles, mut description) = says_of_itself(number);
+    match number % 4 {
+        0 if kind == MemberKind::Orchestrator => roles.push(PLAN_ROLE.to_owned()),
+        1 if kind == MemberKind::Orchestrator => description.takes_lead = true,
+        _ => {}
+    }
+    (roles, description)
+}
+
+/// A role, or a capability and a topic; some do a lane.
+fn says_of_itself(number: u128) -> (Vec<String>, Description) {
     let label = |text: &str| Label::parse(text).unwrap();
     let does_lane = number.is_multiple_of(3).then(|| lane(0));
     if number.is_multiple_of(2) {
         let traits = Traits { lane: does_lane, ..Traits::default() };
-        return (vec!["even".to_owned()], Description { traits, cwd: None });
+        return (vec!["even".to_owned()], Description { traits, ..Description::default() });
     }
     let traits = Traits {
         lane: does_lane,
@@ -45,7 +57,7 @@ pub(super) fn says(number: u128) -> (Vec<String>, Description) {
         topics: vec![label("news")],
         ..Traits::default()
     };
-    (Vec::new(), Description { traits, cwd: None })
+    (Vec::new(), Description { traits, ..Description::default() })
 }
 
 pub(super) fn one_of_few_texts(number: u128) -> Body {

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 
 /// The groups to which members write: see [`group`](super::model_inputs::group).
-pub(super) const GROUPS: u8 = 6;
+pub(super) const GROUPS: u8 = 8;
 
 /// One step. Its indices choose among the existing sessions, calls, requests and so on.
 #[derive(Clone, Debug)]

@@ -5,10 +5,10 @@ use uuid::Uuid;
 
 use crate::bus::event::{
     Addressees, AnswerWritten, Body, ConflictMoved, ConflictOpened, ConflictResolved, Created,
-    Described, Entry, Envelope, Event, Finished, Followed, Joined, LaneMoved, MessageAcknowledged,
-    MessageSent, PermissionAnswered, PermissionAsked, Position, ProvenClaim, Question,
-    RequestOpened, Resumed, Skip, Starting, StepAsked, StepEnded, StepExpanded, StepReturned,
-    StepStarted, TaskAssigned, TaskReport, ThreadResolved, UnheardClaim,
+    Described, Entry, Envelope, Event, Finished, Followed, Joined, LaneMoved, LeadTaken,
+    MessageAcknowledged, MessageSent, PermissionAnswered, PermissionAsked, Position, ProvenClaim,
+    Question, RequestOpened, Resumed, Skip, Starting, StepAsked, StepEnded, StepExpanded,
+    StepReturned, StepStarted, TaskAssigned, TaskReport, ThreadResolved, UnheardClaim,
 };
 use crate::bus::storage::file::line_format;
 use crate::domain::access_key::{KeyScope, hash_of_secret, secret_of};
@@ -182,6 +182,9 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
         42 => Event::TopicFollowed(Followed { session: session(a), topic: topic(b) }),
         43 => Event::TopicLeft(Followed { session: session(a), topic: topic(b) }),
         45 => Event::LaneClaimed(LaneMoved { session: session(a), lane: topic(b) }),
+        49 => {
+            Event::LeadTaken(LeadTaken { session: session(a), preempted: odd.then(|| session(b)) })
+        }
         46 => Event::LaneReleased(LaneMoved { session: session(a), lane: topic(b) }),
         3 => Event::MemberActivity { session: session(a), activity: Activity::Running },
         4 => Event::MemberTools { session: session(a), tools: Tools::Ready },

@@ -348,11 +348,11 @@ impl World {
 
     fn join(&mut self, handle: usize, choice: NameChoice, dead: Vec<DeadSession>) {
         let session = SessionId(self.fresh());
-        let (roles, description) = says(self.ids);
         let kind = match choice {
             NameChoice::Chosen(_) | NameChoice::FromPool { .. } => MemberKind::Peer,
             NameChoice::Like(_) => MemberKind::Orchestrator,
         };
+        let (roles, description) = says(self.ids, kind);
         let new =
             NewMember { roles, description, dead, ..NewMember::new(session, choice, kind, 1) };
         if self.ask(handle, None, Operation::Join(Box::new(new))).is_ok() {

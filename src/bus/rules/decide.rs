@@ -1,15 +1,14 @@
 //! Decides a command: its rules, and the steps in which they run.
 
 use super::asker::Asker;
-use super::command::{Command, Operation};
+use super::command::{Command, NewMember, Operation};
 use super::decision::Decision;
 use super::event_writer::Writer;
-use super::members::session_summary::{self, Heir};
+use super::members::session_summary;
 use super::refusal::Refusal;
 use super::requests::Unheard;
 use super::{
-    conflicts, health, human_wish, members, messages, overdue, permissions, requests, tasks,
-    workflows,
+    health, human_wish, members, messages, overdue, permissions, requests, tasks, workflows,
 };
 use crate::bus::event::Proposal;
 use crate::bus::state::{State, Wait};
@@ -37,42 +36,27 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
         Operation::Join(new) if state.session(new.session).is_some() => {}
         Operation::Join(new) => {
             members::reap(&mut decision, &members::name_holder_first(state, new))?;
-            decision.step(|writer| members::join(writer, new))?;
-            if let Some(aside) = &new.put_aside {
-                decision.step(|writer| members::notify_put_aside(writer, new.session, aside))?;
-            }
-            let is_needed = |name: &Name| session_summary::is_needed(state, name);
-            if new.kind == MemberKind::Orchestrator
-                && (!new.dead.is_empty() || new.choice.wanted().iter().any(is_needed))
-            {
-                decision.step(|writer| {
-                    session_summary::notify(writer, new.session, &[], Heir::of(&new.roles));
-                    Ok(())
-                })?;
-            }
-            if state.open_conflicts().next().is_some() {
-                decision.step(|writer| {
-                    conflicts::show_undecided(writer, new.session);
-                    Ok(())
-                })?;
-            }
-            // Mostly there are none, which saves a step.
-            if state.has_unended_workflows() {
-                decision.step(|writer| {
-                    workflows::show_interrupted(writer, new.session);
-                    Ok(())
-                })?;
-            }
+            join(&mut decision, state, new)?;
         }
         Operation::NotifyOfEndedTasks(session) => decision.step(|writer| {
-            session_summary::notify(writer, *session, &[], Heir::Yes);
+            session_summary::notify(writer, *session, &[]);
+            if !writer.state.is_lead(*session) {
+                session_summary::inherit(writer);
+            }
             Ok(())
         })?,
         Operation::Hung(sessions, after_ms) => health::hung(&mut decision, sessions, *after_ms)?,
-        Operation::Back(sessions) => decision.step(|writer| {
-            health::back(writer, sessions);
-            Ok(())
-        })?,
+        Operation::Back(sessions) => {
+            decision.step(|writer| {
+                health::back(writer, sessions);
+                Ok(())
+            })?;
+            members::settle_lead(&mut decision)?;
+        }
+        Operation::Leave { .. } | Operation::Fail { .. } => {
+            decision.step(|writer| write_operation(writer, command))?;
+            members::settle_lead(&mut decision)?;
+        }
         Operation::ByHuman(wish) => decision.step(|writer| human_wish::perform(writer, wish))?,
         Operation::Crash { session, .. } => {
             decision.step(|writer| write_operation(writer, command))?;
@@ -90,6 +74,35 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
         _ => decision.step(|writer| write_operation(writer, command))?,
     }
     Ok(decision.into_proposal())
+}
+
+/// A session joins by itself. What an orchestrator is told depends on whether it leads.
+fn join(decision: &mut Decision<'_>, before: &State, new: &NewMember) -> Result<(), Refusal> {
+    decision.step(|writer| members::join(writer, new))?;
+    if let Some(aside) = &new.put_aside {
+        decision.step(|writer| members::notify_put_aside(writer, new.session, aside))?;
+    }
+    if new.description.takes_lead {
+        decision.step(|writer| {
+            members::take_lead(writer, new.session);
+            Ok(())
+        })?;
+    } else {
+        members::settle_lead(decision)?;
+    }
+    let is_needed = |name: &Name| session_summary::is_needed(before, name);
+    if new.kind == MemberKind::Orchestrator
+        && (!new.dead.is_empty() || new.choice.wanted().iter().any(is_needed))
+    {
+        decision.step(|writer| {
+            session_summary::notify(writer, new.session, &[]);
+            if !writer.state.is_lead(new.session) {
+                session_summary::inherit(writer);
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
 }
 
 fn write_operation(writer: &mut Writer<'_>, command: &Command) -> Result<(), Refusal> {

@@ -9,6 +9,7 @@ use crate::bus::storage::file::line_format;
 use crate::bus::storage::{LogPosition, Proposal};
 use crate::domain::ids::CommandId;
 use crate::domain::limits;
+use crate::domain::member::MemberKind;
 use crate::domain::time::Now;
 
 /// The seq of events that are not in the log yet: behind everything that is.
@@ -54,6 +55,25 @@ impl<'a> Decision<'a> {
             asked_bytes: 0,
             in_flight: 0,
         }
+    }
+
+    /// Returns the state that the last step has seen.
+    pub(super) fn state(&self) -> &State {
+        self.after.as_ref().unwrap_or(self.before)
+    }
+
+    /// Says whether another orchestrator may have to lead after the events so far.
+    pub(super) fn may_move_lead(&self) -> bool {
+        self.events.iter().any(|event| match event {
+            Event::MemberJoined(joined) => joined.kind == MemberKind::Orchestrator,
+            Event::MemberHung { session }
+            | Event::MemberBack { session }
+            | Event::MemberLeft { session, .. } => {
+                let known = self.before.session(*session);
+                known.is_none_or(|known| known.kind == MemberKind::Orchestrator)
+            }
+            _ => false,
+        })
     }
 
     /// Says whether the rest, of overdue work or of the operation, is better left to the next append.

@@ -3,18 +3,16 @@
 use super::command::Broken;
 use super::decision::Decision;
 use super::event_writer::Writer;
-use super::members::leaders_of;
+use super::members::{requeue_mail_for_lead, settle_lead, told_of};
 use super::notice::notice;
 use super::refusal::Refusal;
 use super::requests;
 use super::tasks::{AgentEnd, ended, write_ends_with_agent, write_finished};
 use super::workflows::notify_hung;
 use crate::bus::event::{Event, Runs, Skip};
-use crate::bus::state::{Session, State};
 use crate::domain::ids::SessionId;
 use crate::domain::limits::TeamLimits;
-use crate::domain::member::{Activity, MemberKind};
-use crate::domain::name::Name;
+use crate::domain::member::Activity;
 use crate::domain::task::TaskStatus;
 use crate::domain::task::error_class;
 
@@ -71,7 +69,9 @@ pub(super) fn stall(
              again with what it knows",
         ]
     };
-    writer.notice_to_each(&leaders_of(writer.state, agent), &text);
+    if let Some(told) = told_of(writer, agent) {
+        writer.tell(&told, text);
+    }
     Ok(())
 }
 
@@ -135,9 +135,9 @@ pub(super) fn crash(
     let running = running.and_then(|id| writer.state.task(id));
     let why = format!("{}: {detail}", end.of_task);
     let ends = running.map(|task| (task, ended(TaskStatus::Interrupted, "crashed", why)));
-    let leaders = leaders_of(writer.state, agent);
+    let told = told_of(writer, agent);
     let ends: Vec<_> = ends.into_iter().collect();
-    write_ends_with_agent(writer, (agent, &leaders), end, "", &ends);
+    write_ends_with_agent(writer, (agent, told), end, "", &ends);
     Ok(())
 }
 
@@ -147,12 +147,14 @@ pub(super) fn reopen_claims(writer: &mut Writer<'_>, session: SessionId) -> Resu
     Ok(())
 }
 
-/// Writes once per session that it is hung, releases its claims and its workflows, and notifies the other orchestrators.
+/// Writes once per session that it is hung, releases its claims and its workflows, and notifies the orchestrator that leads, which is
+/// another one then if another responds.
 pub(super) fn hung(
     decision: &mut Decision<'_>,
     sessions: &[SessionId],
     after_ms: u64,
 ) -> Result<(), Refusal> {
+    let mut hung = Vec::new();
     for id in sessions {
         if decision.is_full() {
             break;
@@ -162,30 +164,32 @@ pub(super) fn hung(
             let Some(session) = state.session(*id).filter(|session| !session.hung) else {
                 return Ok(());
             };
+            hung.push((*id, session.name.clone()));
             writer.push(Event::MemberHung { session: *id });
             requests::reopen_claims(writer, session);
-            let text = notice![
-                session.name,
-                " stopped responding (no heartbeat for ",
-                after_ms / 1000,
-                " s). Its claims and its workflows were released. It rejoins when its heartbeat \
-                    returns",
-            ];
-            let others = responsive_orchestrators(state, session);
-            writer.notice_to_each(&others, &text);
-            notify_hung(writer, session, others);
+            notify_hung(writer, session);
+            if state.is_lead(*id) {
+                requeue_mail_for_lead(writer, session);
+            }
             Ok(())
         })?;
     }
-    Ok(())
-}
-
-fn responsive_orchestrators(state: &State, except: &Session) -> Vec<Name> {
-    let all = state.live_sessions().into_iter();
-    let responds = |session: &&Session| {
-        session.kind == MemberKind::Orchestrator && !session.hung && session.id != except.id
-    };
-    all.filter(responds).map(|session| session.name.clone()).collect()
+    settle_lead(decision)?;
+    decision.step(|writer| {
+        for (id, name) in &hung {
+            let is_anothers = writer.lead().is_some_and(|lead| lead.id != *id);
+            if is_anothers {
+                writer.tell_lead(notice![
+                    *name,
+                    " stopped responding (no heartbeat for ",
+                    after_ms / 1000,
+                    " s). Its claims and its workflows were released. It rejoins when its \
+                        heartbeat returns",
+                ]);
+            }
+        }
+        Ok(())
+    })
 }
 
 pub(super) fn back(writer: &mut Writer<'_>, sessions: &[SessionId]) {

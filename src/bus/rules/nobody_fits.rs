@@ -44,6 +44,9 @@ const SUGGESTED: usize = 3;
 
 impl fmt::Display for NobodyFits {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.group.is_lead() {
+            return write!(formatter, "`{}` reaches nobody: no orchestrator is here", self.group);
+        }
         let what = match self.group {
             Group::Word(_) => "has that lane, role or capability",
             Group::Topic(_) => "follows that topic",

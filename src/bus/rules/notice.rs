@@ -5,6 +5,7 @@ use std::fmt::{self, Display, Write as _};
 
 use crate::domain::ids::{MessageId, PermissionId, RequestId, TaskId, WorkflowId};
 use crate::domain::limits;
+use crate::domain::member::SessionNumber;
 use crate::domain::messaging::Group;
 use crate::domain::name::Name;
 
@@ -24,6 +25,7 @@ impl Ours for PermissionId {}
 impl Ours for RequestId {}
 impl Ours for TaskId {}
 impl Ours for WorkflowId {}
+impl Ours for SessionNumber {}
 impl Ours for u64 {}
 impl Ours for usize {}
 impl Ours for Quote {}

@@ -37,6 +37,12 @@ pub(super) fn write_due(
             end_unheard(decision, state, *session, Unheard::Unwritten(*call))?;
         }
     }
+    if state.lacks_lead() {
+        decision.step(|writer| {
+            members::lead_rightfully(writer);
+            Ok(())
+        })?;
+    }
     decision.step(|writer| {
         messages::deliver_queued(writer);
         Ok(())

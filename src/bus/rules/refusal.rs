@@ -171,7 +171,7 @@ pub enum Refusal {
         "{answer} answers {asked}: what takes its place answers it too, with {asked} as reply_to"
     )]
     ReplacesAnswer { answer: MessageId, asked: MessageId },
-    #[error("no lane can be called `{lane}`: `@{lane}` means all members")]
+    #[error("no lane can be called `{lane}`: `@{lane}` has a meaning of its own")]
     LaneMeansMore { lane: Label },
     #[error(
         "`{lane}` is the name, a role or a capability of {of}, who gets what is written to `@{lane}`: give your \

@@ -40,6 +40,7 @@ pub(in crate::bus) fn concerned(state: &State, events: &[Event]) -> BTreeSet<Ses
             | Event::TopicLeft(_)
             | Event::LaneClaimed(_)
             | Event::LaneReleased(_)
+            | Event::LeadTaken(_)
             | Event::MemberActivity { .. }
             | Event::AgentStirred { .. }
             | Event::AgentStalled { .. }

@@ -56,7 +56,8 @@ impl State {
             Event::TopicFollowed(_)
             | Event::TopicLeft(_)
             | Event::LaneClaimed(_)
-            | Event::LaneReleased(_) => self.group_event(event, at),
+            | Event::LaneReleased(_)
+            | Event::LeadTaken(_) => self.group_event(event, at),
             Event::MemberActivity { session, activity } => {
                 self.member_activity(*session, *activity, at);
             }
@@ -164,6 +165,7 @@ fn moves_members_between_groups(event: &Event) -> bool {
             | Event::MemberBack { .. }
             | Event::LaneClaimed(_)
             | Event::LaneReleased(_)
+            | Event::LeadTaken(_)
             | Event::TopicFollowed(_)
     )
 }

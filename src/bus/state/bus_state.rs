@@ -28,6 +28,9 @@ pub struct State {
     /// The number of the session that began last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::bus) last_number: Option<SessionNumber>,
+    /// The orchestrator that leads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::bus) lead: Option<SessionId>,
     /// The last sessions that left, oldest first.
     pub(in crate::bus) departed: VecDeque<EndedSession>,
     /// Messages that have not ended, and the last ended ones.
@@ -112,9 +115,9 @@ impl State {
 
     /// Returns the earliest deadline, in milliseconds of the boot that deadlines count in.
     pub(in crate::bus) fn earliest_due_ms(&self, now: Now) -> Option<u64> {
-        let newcomers_wait = self.newcomers().next().map(|_| 0);
+        let waits_at_once = self.newcomers().next().is_some() || self.lacks_lead();
         let others = self.timers.earliest_ms().into_iter();
         let others = others.chain(self.earliest_name_ms(now)).chain(self.queue_is_due_ms(now));
-        newcomers_wait.or_else(|| others.min())
+        if waits_at_once { Some(0) } else { others.min() }
     }
 }

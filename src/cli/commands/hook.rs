@@ -17,7 +17,7 @@ use clap::Args;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::bus::state::Message;
+use crate::bus::state::{Message, State};
 use crate::bus::{Bus, BusError, Call, LoadedMessage, Membership};
 use crate::cli::claude_session::ClaudeSession;
 use crate::cli::find_project::ProjectError;
@@ -213,7 +213,7 @@ async fn announce(
     }
     let unread = bus.look(|state| {
         let session = state.session(session)?;
-        Some(state.unread(&session.name).count())
+        Some(worth_a_notice(state, &session.name).count())
     });
     match unread {
         None | Some(0) => Ok(()),
@@ -243,9 +243,12 @@ async fn deliver(
     let id = call.id();
     let name = membership.name();
     let kind_and_again = |message: &Message| (message.kind, message.is_returned_to(name));
-    let may_stop =
-        || again || !bus.look(|state| is_worth_a_turn(state.unread(name).map(kind_and_again)));
-    let messages = if matches!(outlet, Outlet::NextTurn(_)) && may_stop() {
+    let may_stop = || {
+        again || !bus.look(|state| is_worth_a_turn(worth_a_notice(state, name).map(kind_and_again)))
+    };
+    // News of who has come and left is added to other messages, and to results of tools.
+    let has_mail = bus.look(|state| worth_a_notice(state, name).next().is_some());
+    let messages = if !has_mail || matches!(outlet, Outlet::NextTurn(_)) && may_stop() {
         Ok(Vec::new())
     } else {
         receive(&mut call).await
@@ -253,7 +256,7 @@ async fn deliver(
     let printed = match messages {
         Ok(messages) if messages.is_empty() => Ok(()),
         Ok(messages) => {
-            let more = bus.look(|state| state.unread(membership.name()).count());
+            let more = bus.look(|state| worth_a_notice(state, name).count());
             let words = between_steps::context(&messages, membership.name(), more);
             let printed = output::say_aside(outlet.answer(&words) + "\n").await;
             printed.map_err(Failure::from)
@@ -264,6 +267,11 @@ async fn deliver(
         .await;
     Call::end_hook(&membership, id);
     printed
+}
+
+/// Returns the unread messages of a member without the news of who has come and left, which wait for an occasion.
+fn worth_a_notice<'a>(state: &'a State, name: &Name) -> impl Iterator<Item = &'a Message> {
+    state.unread(name).filter(|message| !message.is_presence())
 }
 
 /// Says whether mail, by its kind and whether it comes again, keeps a member from stopping. That happens once: talkative agents must not

@@ -8,6 +8,7 @@
 //! with `< /dev/null`.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use clap::Args;
@@ -52,6 +53,9 @@ pub(crate) struct OrchestratorArguments {
     /// Use a bus that was not created here, instead of setting it aside and starting a new one (also: `BRIDGE_ADOPT=1`).
     #[arg(long)]
     adopt: bool,
+    /// Lead the team from now on, in the place of the session that leads it.
+    #[arg(long, overrides_with = "take_lead")]
+    take_lead: bool,
     /// Do not ask the model to run `watch`: a plugin of the client runs it.
     #[arg(long)]
     no_watch: bool,
@@ -89,8 +93,9 @@ pub(crate) fn run(arguments: OrchestratorArguments) -> Result<(), Failure> {
     let team = OrchestratorTeam::without_config(launch);
     let foreign = open_bus::foreign(adopts);
     let project_is_known = no_project.is_none();
-    let place =
-        LeaderPlace { bus, foreign, choice, team, files, no_project, target: OnceLock::new() };
+    let takes_lead = AtomicBool::new(arguments.take_lead);
+    let target = OnceLock::new();
+    let place = LeaderPlace { bus, foreign, choice, takes_lead, team, files, no_project, target };
     let trouble = place.read_config();
     serve_mcp::greet_person();
     serve_mcp::run_team(async move || {
@@ -107,6 +112,8 @@ struct LeaderPlace {
     bus: PathBuf,
     foreign: Foreign,
     choice: NameChoice,
+    /// Whether it takes the lead when it joins: once. If it has to join again, another may lead with good reason.
+    takes_lead: AtomicBool,
     team: OrchestratorTeam,
     files: ServerConfig,
     /// Why there is no project, and so nothing to join.
@@ -149,7 +156,13 @@ impl LeaderPlace {
             Some(target) => target.clone(),
             None => self.configure(self.files.load_for_call().await?),
         };
-        lead_team::join(target).await.map_err(open_bus::logged)
+        if !self.takes_lead.load(Ordering::Relaxed) {
+            return lead_team::join(target).await.map_err(open_bus::logged);
+        }
+        let target = Arc::new(JoinTarget::clone(&target).taking_lead());
+        let joined = lead_team::join(target).await.map_err(open_bus::logged)?;
+        self.takes_lead.store(false, Ordering::Relaxed);
+        Ok(joined)
     }
 }
 

@@ -163,7 +163,7 @@ impl PeerPlace {
         };
         let roles = roles.iter().map(|role| role.as_str().to_owned()).collect();
         let traits = Traits { lane, capabilities, topics, surface };
-        let description = Description { traits, cwd };
+        let description = Description { traits, cwd, takes_lead: false };
         Ok(Joining { choice, kind: MemberKind::Peer, roles, description })
     }
 }

@@ -188,10 +188,11 @@ impl Watch {
             return Some(member.name.clone());
         }
         let before = self.name.as_ref().filter(|name| state.live(name).is_some());
-        let lead = state
-            .live_sessions()
-            .into_iter()
-            .find(|session| session.kind == MemberKind::Orchestrator);
+        // On a bus of an older version the first orchestrator counts until one leads.
+        let lead = state.lead().or_else(|| {
+            let mut live = state.live_sessions().into_iter();
+            live.find(|session| session.kind == MemberKind::Orchestrator)
+        });
         before.or(lead.map(|session| &session.name)).or(self.name.as_ref()).cloned()
     }
 }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `bob` | a member, by its name |
 //! | `s7` | the member whose live session has that number |
+//! | `@lead` | the orchestrator that leads |
 //! | `@word` | the owner of a lane, else all live members with that role, else those with that capability |
 //! | `#word` | the followers of a topic |
 //! | `all`, `*`, `@all`, `@project` | all live members |
@@ -19,6 +20,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::member::{Label, SessionNumber};
 use crate::domain::name::MAX_NAME_BYTES;
+
+/// The word for the orchestrator that leads.
+const LEAD: &str = "lead";
 
 /// What a text addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,6 +88,19 @@ impl Address {
 }
 
 impl Group {
+    /// Makes the address of the orchestrator that leads.
+    ///
+    /// # Panics
+    /// Never: the word is one.
+    pub fn lead() -> Self {
+        Self::Word(Label::parse(LEAD).expect("it is a word"))
+    }
+
+    /// Says whether it is the orchestrator that leads.
+    pub fn is_lead(&self) -> bool {
+        matches!(self, Self::Word(word) if is_same_word(word.as_str(), LEAD))
+    }
+
     /// Parses `@word` or `#word`; none for a text without such a sign.
     pub fn parse(text: &str) -> Result<Option<Self>, AddressError> {
         let (make, word): (fn(Label) -> Self, _) =

@@ -148,6 +148,22 @@ fn meant(nearest: &[String]) -> String {
 }
 
 impl Signal {
+    /// A session has joined.
+    pub const PEER_JOINED: Self = Self::of_bus("PeerJoined");
+    /// A session has left.
+    pub const PEER_LEFT: Self = Self::of_bus("PeerLeft");
+    /// Another session leads in its reader's place.
+    pub const MASTER_PREEMPTED: Self = Self::of_bus("MasterPreempted");
+
+    const fn of_bus(word: &'static str) -> Self {
+        Self { word: Word::Known(word), class: SignalClass::Say }
+    }
+
+    /// Says whether it reports that a session has joined or left.
+    pub fn is_presence(&self) -> bool {
+        [Self::PEER_JOINED, Self::PEER_LEFT].contains(self)
+    }
+
     /// Parses the word of a member.
     pub fn parse(text: &str) -> Result<Self, SignalError> {
         if let Some(known) = Self::known(text) {
@@ -245,7 +261,11 @@ impl fmt::Display for Signal {
 /// A word in the log that this version does not know says something.
 impl From<Cow<'_, str>> for Signal {
     fn from(text: Cow<'_, str>) -> Self {
-        Self::known(&text).unwrap_or_else(|| Self::other(&text))
+        let of_bus = || {
+            let all = [Self::PEER_JOINED, Self::PEER_LEFT, Self::MASTER_PREEMPTED];
+            all.into_iter().find(|signal| signal.as_str() == text)
+        };
+        Self::known(&text).or_else(of_bus).unwrap_or_else(|| Self::other(&text))
     }
 }
 
@@ -316,6 +336,16 @@ mod tests {
         assert!(text.starts_with("\"\" is not a signal. "), "{text}");
         let endless = Signal::parse(&"é".repeat(1_000_000)).unwrap_err().to_string();
         assert!(endless.len() < 2_000);
+    }
+
+    #[test]
+    fn the_words_of_the_bus_read_back() {
+        for signal in [Signal::PEER_JOINED, Signal::PEER_LEFT, Signal::MASTER_PREEMPTED] {
+            let stored = serde_json::to_value(&signal).unwrap();
+            assert_eq!(serde_json::from_value::<Signal>(stored).unwrap(), signal);
+            assert_eq!(signal.is_presence(), signal != Signal::MASTER_PREEMPTED);
+        }
+        assert!(!Signal::parse("x-PeerLeft").unwrap().is_presence());
     }
 
     #[test]

@@ -157,7 +157,7 @@ impl Client {
         self.result(&id).await
     }
 
-    /// Returns the structured result of a call that was begun.
+    /// Returns the structured result of a call that was begun, without the news of who has come and left.
     pub(super) async fn result(&mut self, id: &Value) -> Value {
         let answer = self.end(id).await;
         let result = &answer["result"];
@@ -166,7 +166,7 @@ impl Client {
         let text = result["content"][0]["text"].as_str().unwrap();
         assert_eq!(serde_json::from_str::<Value>(text).unwrap(), structured);
         no_path(text);
-        structured
+        without_news(structured)
     }
 
     /// Calls a tool that refuses, and returns its error.
@@ -202,6 +202,22 @@ impl Client {
 /// Asserts that an answer contains no path of the bus.
 fn no_path(text: &str) {
     assert!(!text.contains(".claude/bridge"), "{text}");
+}
+
+/// Removes the notices of sessions that have joined or left, which come with any result.
+fn without_news(mut result: Value) -> Value {
+    let is_news = |message: &Value| message["to"] == "#presence" && message["from"] == "bridge";
+    for list in ["inbox", "messages"] {
+        let Some(messages) = result.get_mut(list).and_then(Value::as_array_mut) else {
+            continue;
+        };
+        let had = messages.len();
+        messages.retain(|message| !is_news(message));
+        if list == "inbox" && messages.is_empty() && had > 0 {
+            result.as_object_mut().map(|result| result.remove(list));
+        }
+    }
+    result
 }
 
 /// Replaces values that differ from run to run with their meaning.

@@ -37,7 +37,7 @@ impl Tool for Odd {
     const DESCRIPTION: &'static str = "Goes wrong.";
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
-        let pick = Pick::any(10, 1000, 1000);
+        let pick = Pick::any(1, 1000, 1000);
         let taken = caller.call.receive(DeliveryMethod::Pull, pick).await?;
         self.took.send(taken.len()).unwrap();
         match input.then.as_str() {

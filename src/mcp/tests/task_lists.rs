@@ -294,7 +294,7 @@ async fn the_list_of_members_has_their_ids_and_what_they_say_of_themselves() {
         choice: NameChoice::Chosen(Name::parse("bob").unwrap()),
         kind: MemberKind::Peer,
         roles: vec!["reviewer".into()],
-        description: Description { traits, cwd: Some("/project".into()) },
+        description: Description { traits, cwd: Some("/project".into()), ..Description::default() },
     };
     let bob = Membership::join(&team.bus(), joining).await.unwrap();
     let mut ann = team.member("ann").await;

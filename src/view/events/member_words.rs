@@ -43,6 +43,7 @@ pub(super) fn said(event: &Event, speaker: &Speaker<'_>) -> Option<Said> {
         Event::LaneReleased(released) => {
             of(released.session, &format!("released the lane @{}", released.lane))
         }
+        Event::LeadTaken(taken) => of(taken.session, "leads the team"),
         Event::MemberLeft { session, departure, detail, .. } => {
             let (word, detail) = departure.with_detail(detail.as_deref());
             of(*session, &format!("left ({word}){}", after_colon(detail)))

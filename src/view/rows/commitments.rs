@@ -226,5 +226,7 @@ mod tests {
         assert_eq!(words.len(), 5, "{words:?}");
         assert_eq!(words[3], "owes 2 more");
         assert_eq!(words[4], "holds @lane0, @lane1, @lane2, 1 more");
+        row.lead = true;
+        assert_eq!(row.commitments_in_words(Moment(0))[0], "leads");
     }
 }

@@ -120,6 +120,9 @@ pub struct MemberRow {
     /// The profile from which it was started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
+    /// Whether it is the orchestrator that leads the team.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub lead: bool,
     /// What it is for, in its user's words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<String>,
@@ -202,6 +205,7 @@ impl MemberRow {
             last_active: Moment(session.last_ms),
             live_seconds: seconds(session.since, now.tick),
             profile: session.profile.clone(),
+            lead: state.is_lead(session.id),
             roles: session.roles.clone(),
             model: session.model.clone(),
             cwd: session.cwd.clone(),
@@ -233,13 +237,14 @@ impl MemberRow {
         (!held.is_empty()).then(|| format!("holds {}", held.join(", ")))
     }
 
-    /// Says in a row what others count on it for: the first answers that it owes, then the first of what it owns.
+    /// Says in a row what others count on it for: that it leads, the first answers that it owes, then the first of what it owns.
     pub fn commitments_in_words(&self, now: Moment) -> Vec<String> {
         let most = limits::COMMITMENTS_IN_ROW;
         let owes = self.owes.iter().take(most).map(|owed| owed.in_words(now));
         let more = self.owes.len().saturating_sub(most);
         let more = (more > 0).then(|| format!("owes {more} more"));
-        owes.chain(more).chain(self.first_held(most, now)).collect()
+        let leads = self.lead.then(|| "leads".to_owned()).into_iter();
+        leads.chain(owes).chain(more).chain(self.first_held(most, now)).collect()
     }
 
     /// Makes the row of a session that has left, with what its turns have used.
@@ -272,6 +277,7 @@ impl MemberRow {
             last_active: Moment(now.wall_ms.saturating_sub(ago)),
             live_seconds: seconds(ended.since, ended.at),
             profile: past.map(|past| past.profile.clone()),
+            lead: false,
             roles: Vec::new(),
             model: past.and_then(|past| past.model.clone()),
             cwd: past.map(|past| past.cwd.clone()),

@@ -138,6 +138,8 @@ async fn a_killed_prune_loses_nothing_that_is_needed_and_the_next_one_goes_on() 
     let mut chance = Chance::new();
     let bus = open(root);
     let (writer, reader) = (peer(&bus, "writer").await, peer(&bus, "reader").await);
+    // What is unread stays: the news that the reader has come.
+    read_all(&writer).await;
     let mut waiting = BTreeMap::new();
     let mut in_the_middle = 0;
     for round in 0..kills {

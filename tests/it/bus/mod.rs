@@ -10,3 +10,4 @@ pub(crate) mod messages;
 pub(crate) mod requests;
 pub(crate) mod roster;
 pub(crate) mod unreadable_texts;
+pub(crate) mod who_leads;

@@ -91,7 +91,8 @@ async fn unread_messages_go_into_the_session_once_and_its_next_stop_proves_them(
     ann.send("orchestrator", "Found it.\nIn server.rs").await;
     let answer = hook.on("PostToolUse").await.unwrap();
     let added = context(&answer, "PostToolUse");
-    let sent = &stage.events_of("message_sent")[0];
+    let mut sent = stage.events_of("message_sent").into_iter();
+    let sent = sent.find(|sent| sent["from"] == "ann").unwrap();
     let id = sent["id"].as_str().unwrap();
     let expected =
         format!("--- Messages from other agents ---\n{id} [ann → you] Found it.\n  In server.rs\n");

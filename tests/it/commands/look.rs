@@ -224,6 +224,7 @@ async fn the_log_goes_on_with_what_happens() {
         let line = tokio::time::timeout(DEADLINE, lines.next_line()).await;
         line.expect("a line comes").unwrap().expect("it goes on")
     };
+    assert!(line().await.contains("ann (peer, s2) has joined"));
     assert!(line().await.ends_with("  message     ann → orchestrator: \"one\""));
     lead.send("ann", "two").await;
     assert!(line().await.ends_with("  message     orchestrator → ann: \"two\""));

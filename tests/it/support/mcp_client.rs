@@ -206,12 +206,14 @@ impl Member {
         .await;
     }
 
-    /// Receives all unread messages, and takes them and all that were kept.
+    /// Receives all unread messages, and takes them and all that were kept, without the news of who has come and left.
     pub(crate) async fn all_heard(&self) -> Vec<Value> {
         let unread = self.call("check_messages", json!({ "limit": 500 })).await;
         let mut heard = self.heard.lock().unwrap();
         heard.extend(unread["messages"].as_array().unwrap().iter().cloned());
-        std::mem::take(&mut *heard)
+        let mut all = std::mem::take(&mut *heard);
+        all.retain(|message| message["from"] != "bridge" || message["to"] != "#presence");
+        all
     }
 
     fn take_heard(&self, matches: impl Fn(&Value) -> bool) -> Option<Value> {

@@ -13,6 +13,12 @@ fn headers(key: &str) -> String {
     format!("Content-Type: application/json\r\nIdempotency-Key: {key}\r\n")
 }
 
+/// Returns how many messages of members there are.
+fn sent(stage: &Stage) -> usize {
+    let sent = stage.events_of("message_sent").into_iter();
+    sent.filter(|sent| sent["from"] != "bridge").count()
+}
+
 #[tokio::test]
 async fn a_request_that_is_repeated_is_done_once() {
     let stage = Stage::new("");
@@ -27,10 +33,10 @@ async fn a_request_that_is_repeated_is_done_once() {
     let again = ci.raw("/messages", &headers("build-1"), &message).await;
     assert_eq!((again.status, &again.body), (201, &first.body));
     assert!(again.head.contains("content-type: application/json"), "{again:?}");
-    assert_eq!(stage.events_of("message_sent").len(), 1);
+    assert_eq!(sent(&stage), 1);
     // The key of one program says nothing about another one's.
     assert_eq!(other.raw("/messages", &headers("build-1"), &message).await.status, 201);
-    assert_eq!(stage.events_of("message_sent").len(), 2);
+    assert_eq!(sent(&stage), 2);
     for (key, body, status, kind) in [
         ("build-1", json!({ "to": "orchestrator", "content": "green" }), 422, "reused-key"),
         ("", json!({ "to": "orchestrator", "content": "x" }), 400, "wrong-idempotency-key"),
@@ -49,7 +55,7 @@ async fn a_request_that_is_repeated_is_done_once() {
     // What was refused is no answer to what is tried next.
     let other_words = message.replace("content\":\"", "content\":\"now ");
     assert_eq!(ci.raw("/messages", &headers("build-2"), &other_words).await.status, 201);
-    assert_eq!(stage.events_of("message_sent").len(), 3);
+    assert_eq!(sent(&stage), 3);
     web.end().await;
     lead.close().await;
 }

@@ -107,7 +107,7 @@ async fn of_two_programs_one_gets_the_request_and_its_answer_ends_the_claim() {
     let asker = ApiClient::new(&stage, &web, "asker", &["--read", "--write"]).await;
     let one = ApiClient::new(&stage, &web, "one", &["--write"]).await;
     let two = ApiClient::new(&stage, &web, "two", &["--write"]).await;
-    for program in [&one, &two] {
+    for program in [&asker, &one, &two] {
         program.get("/inbox", 200).await;
     }
     let opened = asker

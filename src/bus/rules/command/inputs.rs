@@ -58,6 +58,8 @@ pub struct Description {
     pub traits: Traits,
     /// Where its client works.
     pub cwd: Option<String>,
+    /// Whether it leads from now on, in the place of another orchestrator.
+    pub takes_lead: bool,
 }
 
 /// A session whose presence no process holds.

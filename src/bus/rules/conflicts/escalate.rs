@@ -5,7 +5,7 @@ use crate::bus::event::{ConflictMoved, ConflictResolved, Event};
 use crate::bus::rules::event_writer::Writer;
 use crate::bus::rules::notice::{Notice, notice};
 use crate::bus::state::{Conflict, Session, State};
-use crate::domain::ids::{MessageId, SessionId};
+use crate::domain::ids::MessageId;
 use crate::domain::limits;
 use crate::domain::member::{Label, MemberKind};
 use crate::domain::messaging::{Author, ConflictEnd, ConflictStep};
@@ -79,7 +79,7 @@ fn arbiter<'a>(writer: &Writer<'a>, conflict: &Conflict) -> Option<&'a Session> 
     })
 }
 
-/// Asks the user to decide, through every orchestrator, and in the windows.
+/// Asks the user to decide, through the orchestrator that leads, and in the windows.
 fn ask_user(writer: &mut Writer<'_>, conflict: &Conflict, newest: Option<&Newest<'_>>) {
     go_on(writer, conflict, ConflictStep::Human);
     let text = notice![
@@ -88,19 +88,23 @@ fn ask_user(writer: &mut Writer<'_>, conflict: &Conflict, newest: Option<&Newest
         ": the user is asked"
     ];
     tell(writer, &conflict.names().collect::<Vec<_>>(), &conflict.thread, &text);
-    let leads = orchestrators(writer);
-    for lead in &leads {
-        ask_through(writer, conflict, lead, newest);
+    if let Some(lead) = writer.lead().map(|lead| lead.name.clone()) {
+        ask_through(writer, conflict, &lead, newest);
     }
 }
 
-/// Returns the orchestrators that stay.
-pub(super) fn orchestrators(writer: &Writer<'_>) -> Vec<Name> {
+/// Returns the orchestrators through which the user was asked, and that stay: the lead, and those that led before and so have been given
+/// what the parties wrote.
+pub(super) fn asked_orchestrators(writer: &Writer<'_>, conflict: &Conflict) -> Vec<Name> {
+    let position = writer.state.message(&known(conflict));
     let live = writer.state.live_sessions().into_iter();
-    let leads = live.filter(|session| {
-        session.kind == MemberKind::Orchestrator && !writer.is_leaving(session.id)
+    let asked = live.filter(|session| {
+        let has_it = position.is_some_and(|message| message.delivery(&session.name).is_some());
+        session.kind == MemberKind::Orchestrator
+            && !writer.is_leaving(session.id)
+            && (has_it || writer.state.is_lead(session.id))
     });
-    leads.map(|session| session.name.clone()).collect()
+    asked.map(|session| session.name.clone()).collect()
 }
 
 /// Asks the user through one orchestrator.
@@ -130,16 +134,11 @@ fn ask_through(
     tell(writer, &[lead], &conflict.thread, &text);
 }
 
-/// Gives an orchestrator that has just joined what its user is asked to decide.
-pub(in crate::bus::rules) fn show_undecided(writer: &mut Writer<'_>, newcomer: SessionId) {
-    let Some(session) = writer.state.session(newcomer) else { return };
-    if session.kind != MemberKind::Orchestrator {
-        return;
-    }
-    let name = session.name.clone();
+/// Gives an orchestrator that leads from now on what its user is asked to decide.
+pub(in crate::bus::rules) fn show_undecided(writer: &mut Writer<'_>, lead: &Session) {
     for conflict in writer.state.open_conflicts() {
         if conflict.step == ConflictStep::Human && !writer.is_full() {
-            ask_through(writer, conflict, &name, None);
+            ask_through(writer, conflict, &lead.name, None);
         }
     }
 }

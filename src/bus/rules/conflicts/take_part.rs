@@ -1,6 +1,6 @@
 //! What a message does in a disagreement: it opens one, is a word in it, ends it, or changes nothing.
 
-use super::escalate::{Newest, escalate, next_round, orchestrators};
+use super::escalate::{Newest, asked_orchestrators, escalate, next_round};
 use super::told::{MINUTES, asked, over, tell};
 use crate::bus::event::{ConflictOpened, ConflictResolved, Event, Position};
 use crate::bus::rules::event_writer::{Post, Writer};
@@ -291,7 +291,7 @@ fn end(
     let asked: Vec<Name> = match &conflict.step {
         ConflictStep::Round(_) => Vec::new(),
         ConflictStep::Arbiter(arbiter) => vec![arbiter.clone()],
-        ConflictStep::Human => orchestrators(writer),
+        ConflictStep::Human => asked_orchestrators(writer, conflict),
     };
     let asked = asked.iter().filter(|name| by.member() != Some(*name));
     let asked = asked.filter(|name| conflict.party(name).is_none());

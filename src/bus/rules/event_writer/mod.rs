@@ -6,5 +6,5 @@ mod expire_unseen;
 mod post;
 mod recipients;
 
-pub(super) use self::post::Post;
+pub(super) use self::post::{Post, Told};
 pub(super) use self::writer::Writer;

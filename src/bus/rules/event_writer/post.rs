@@ -5,8 +5,9 @@ use crate::bus::event::{Body, Envelope, Event, MessageSent};
 use crate::bus::rules::notice::Notice;
 use crate::bus::state::{Message, Origin};
 use crate::domain::ids::{MessageId, RequestId, TaskId};
-use crate::domain::limits;
-use crate::domain::messaging::{Audience, Author, MessageKind, Priority, Signal, SignalClass};
+use crate::domain::messaging::{
+    Audience, Author, Group, MessageKind, Priority, Signal, SignalClass,
+};
 use crate::domain::name::Name;
 
 /// A message to post.
@@ -28,6 +29,23 @@ pub(in crate::bus::rules) struct Post {
     pub(in crate::bus::rules) body: Body,
 }
 
+/// Who is told something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::bus::rules) enum Told {
+    /// A member whose own it is.
+    Member(Name),
+    /// Whoever leads, as it concerns the whole team: if this one leaves before it has read it, the next lead gets it.
+    Lead(Name),
+}
+
+impl Told {
+    pub(in crate::bus::rules) fn name(&self) -> &Name {
+        match self {
+            Self::Member(name) | Self::Lead(name) => name,
+        }
+    }
+}
+
 impl Post {
     /// Returns a message of a member that begins a thread.
     pub(in crate::bus::rules) fn new(kind: MessageKind, from: Name, to: Name, body: Body) -> Self {
@@ -38,6 +56,15 @@ impl Post {
     pub(in crate::bus::rules) fn notice(to: Name, notice: Notice) -> Self {
         let body = Body::Text(notice.into_text());
         Self::from(MessageKind::Notice, Author::Bridge, to, body)
+    }
+
+    /// Returns a notice for a member, or for whoever leads.
+    pub(in crate::bus::rules) fn notice_for(told: &Told, notice: Notice) -> Self {
+        let mut post = Self::notice(told.name().clone(), notice);
+        if let Told::Lead(_) = told {
+            post.audience = Audience::Group(Group::lead());
+        }
+        post
     }
 
     /// Returns a message of the person at the command line that begins a thread.
@@ -104,33 +131,28 @@ impl Writer<'_> {
         self.post_if_accepted(Post::notice(to.clone(), notice));
     }
 
+    /// Sends a notice to a member, or to whoever leads, if its inbox accepts it.
+    pub(in crate::bus::rules) fn tell(&mut self, told: &Told, notice: Notice) {
+        self.post_if_accepted(Post::notice_for(told, notice));
+    }
+
+    /// Sends a notice to the orchestrator that leads, if one does and its inbox accepts it.
+    pub(in crate::bus::rules) fn tell_lead(&mut self, notice: Notice) {
+        if let Some(lead) = self.lead().map(|lead| lead.name.clone()) {
+            self.tell(&Told::Lead(lead), notice);
+        }
+    }
+
     /// Sends one notice about the ends of several tasks, instead of one about each.
     pub(in crate::bus::rules) fn notice_of_ends(
         &mut self,
-        to: &Name,
+        told: &Told,
         ends: Vec<TaskId>,
         notice: Notice,
     ) {
-        let mut post = Post::notice(to.clone(), notice);
+        let mut post = Post::notice_for(told, notice);
         post.ends = ends;
         self.post_if_accepted(post);
-    }
-
-    /// Sends the same notice to several members: to very many as one message.
-    pub(in crate::bus::rules) fn notice_to_each(&mut self, names: &[Name], notice: &Notice) {
-        if names.len() <= limits::NOTICES_AT_ONCE {
-            for name in names {
-                self.notice(name, notice.clone());
-            }
-            return;
-        }
-        let accepts = |name: &&Name| self.accepts_notice(name);
-        let to: Vec<_> = names.iter().filter(accepts).cloned().collect();
-        let Some(first) = to.first() else { return };
-        let mut post = Post::notice(first.clone(), notice.clone());
-        post.audience = Audience::All;
-        post.to = to;
-        self.post(post);
     }
 
     /// Sends a notice about a request, which ends waits for that request.

@@ -1,5 +1,6 @@
 //! Joining, starting an agent, and choosing their names.
 
+use super::peer_signals::{Subject, tell_joined};
 use crate::bus::event::{Described, Event, Joined};
 use crate::bus::rules::command::{
     DeadSession, Description, NameChoice, NewAgent, NewMember, NewTask,
@@ -27,8 +28,11 @@ pub(in crate::bus::rules) fn join(writer: &mut Writer<'_>, new: &NewMember) -> R
         pid: new.pid,
         client: new.client,
     }));
-    let Description { traits, cwd } = &new.description;
-    describe(writer, (new.session, &name), traits, cwd.clone());
+    let Description { traits, cwd, takes_lead: _ } = &new.description;
+    let number = describe(writer, (new.session, &name), traits, cwd.clone());
+    let surface = traits.surface.as_ref();
+    let newcomer = Subject::new(new.session, (&name, new.kind), Some(number), surface);
+    tell_joined(writer, &newcomer);
     show_requests(writer, &name, &claimable_by(writer.state, &name));
     Ok(())
 }
@@ -39,7 +43,7 @@ fn describe(
     (session, name): (SessionId, &Name),
     traits: &Traits,
     cwd: Option<String>,
-) {
+) -> SessionNumber {
     let last = writer.state.last_number();
     let number = last.map_or(SessionNumber::FIRST, SessionNumber::next);
     writer.push(Event::MemberDescribed(Described { session, number, traits: traits.clone(), cwd }));
@@ -61,6 +65,7 @@ fn describe(
         ];
         writer.post(Post::notice(name.clone(), text));
     }
+    number
 }
 
 /// Notifies a newcomer that an existing bus was set aside. The notice is in the append with which it joins, so it cannot get lost.

@@ -57,10 +57,10 @@ fn claimed_by_others<'a>(
     others.filter(|other| other.has_claimed(lane.as_str()))
 }
 
-/// Refuses a lane whose address means everybody, or others by their role or capability: its owner would get what is written to them.
+/// Refuses a lane whose address means everybody or whoever leads, or others by their role or capability: its owner would get what is written to them.
 fn check_word(state: &State, me: &Session, lane: &Label) -> Result<(), Refusal> {
     let address = format!("@{lane}");
-    if !matches!(Address::parse(&address), Ok(Address::Group(_))) {
+    if !matches!(Address::parse(&address), Ok(Address::Group(group)) if !group.is_lead()) {
         return Err(Refusal::LaneMeansMore { lane: lane.clone() });
     }
     let mut others = state.live_sessions().into_iter().filter(|other| other.id != me.id);

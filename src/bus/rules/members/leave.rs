@@ -1,17 +1,17 @@
 //! Leaving: ends the work and the claims of a session, and notifies other members.
 
+use super::peer_signals::{Subject, tell_left};
 use super::undelivered_mail::{abandon_mail, drop_obsolete_mail};
 use crate::bus::event::Event;
-use crate::bus::rules::event_writer::Writer;
+use crate::bus::rules::event_writer::{Told, Writer};
 use crate::bus::rules::refusal::Refusal;
 use crate::bus::rules::requests::{end_with_team, withdraw_own};
 use crate::bus::rules::tasks::{AgentEnd, ends_of_work, write_ends_with_agent, write_finished};
 use crate::bus::rules::workflows::notify_left;
 use crate::bus::rules::{conflicts, permissions, requests};
-use crate::bus::state::{Session, State, StopMode};
+use crate::bus::state::{Session, StopMode};
 use crate::domain::ids::SessionId;
 use crate::domain::member::{Departure, MemberKind};
-use crate::domain::name::Name;
 use crate::domain::task::TaskError;
 
 pub(in crate::bus::rules) fn leave(
@@ -23,6 +23,7 @@ pub(in crate::bus::rules) fn leave(
 ) -> Result<(), Refusal> {
     let leaving = writer.acts_for(me, session)?;
     write_left(writer, leaving, Leaving { detail, ..Leaving::of(departure) }, EndNotice::Separate);
+    say_left(writer, leaving, departure);
     Ok(())
 }
 
@@ -37,7 +38,15 @@ pub(in crate::bus::rules) fn fail(
     let leaving = writer.acts_for(me, session)?;
     let how = Leaving { detail, error: Some(error), ..Leaving::of(Departure::Failed) };
     write_left(writer, leaving, how, EndNotice::Separate);
+    say_left(writer, leaving, Departure::Failed);
     Ok(())
+}
+
+/// Tells that a session has left, unless it is an agent that never joined.
+fn say_left(writer: &mut Writer<'_>, left: &Session, departure: Departure) {
+    if left.pid.is_some() {
+        tell_left(writer, &Subject::of(left), departure);
+    }
 }
 
 /// How a session ends.
@@ -90,8 +99,8 @@ pub(in crate::bus::rules) fn write_left(
         let is_unexplained = departure == Departure::Dead && detail.is_none();
         let advice =
             if is_unexplained { ". assign_task with its name starts it again" } else { "" };
-        let leaders = leaders_of(writer.state, session);
-        write_ends_with_agent(writer, (session, &leaders), end, advice, &ends);
+        let told = told_of(writer, session);
+        write_ends_with_agent(writer, (session, told), end, advice, &ends);
     } else {
         for (task, ending) in &ends {
             write_finished(writer, task, ending);
@@ -128,14 +137,9 @@ fn departed(
     }
 }
 
-/// Returns the members that are notified of an agent's end: its bridge, else every orchestrator.
-pub(in crate::bus::rules) fn leaders_of(state: &State, agent: &Session) -> Vec<Name> {
-    if let Some(owner) = agent.owner.and_then(|owner| state.session(owner)) {
-        return vec![owner.name.clone()];
-    }
-    let orchestrators = state
-        .live_sessions()
-        .into_iter()
-        .filter(|session| session.kind == MemberKind::Orchestrator);
-    orchestrators.map(|session| session.name.clone()).collect()
+/// Returns who is told of an agent's end: its bridge, else the orchestrator that leads.
+pub(in crate::bus::rules) fn told_of(writer: &Writer<'_>, agent: &Session) -> Option<Told> {
+    let owner = agent.owner.and_then(|owner| writer.state.session(owner));
+    let owner = owner.map(|owner| Told::Member(owner.name.clone()));
+    owner.or_else(|| writer.lead().map(|lead| Told::Lead(lead.name.clone())))
 }

@@ -1,12 +1,15 @@
 //! Reaping sessions whose processes are gone.
 
+use super::leadership::settle_lead;
 use super::leave::{EndNotice, Leaving, write_left};
-use super::session_summary::notify_all;
+use super::peer_signals::{Subject, tell_left};
+use super::session_summary;
 use crate::bus::rules::command::DeadSession;
 use crate::bus::rules::decision::Decision;
 use crate::bus::rules::refusal::Refusal;
 use crate::bus::state::{Session, State};
 use crate::domain::ids::SessionId;
+use crate::domain::limits;
 use crate::domain::member::Departure;
 
 /// Writes the end of sessions whose presence no process holds. Skips those that have already left. Very many take several
@@ -15,7 +18,8 @@ pub(in crate::bus::rules) fn reap(
     decision: &mut Decision<'_>,
     sessions: &[DeadSession],
 ) -> Result<(), Refusal> {
-    let mut gone = Vec::new();
+    let (mut gone, mut left) = (Vec::new(), Vec::new());
+    let lead = decision.state().lead().map(|lead| lead.id);
     let is_among = |id: SessionId| sessions.iter().any(|dead| dead.session == id);
     for dead in sessions {
         if decision.is_full() {
@@ -31,17 +35,30 @@ pub(in crate::bus::rules) fn reap(
                 let notice = if is_orphan { EndNotice::InSummary } else { EndNotice::Separate };
                 let how = Leaving { alive_ms: dead.alive_ms, ..Leaving::of(Departure::Dead) };
                 write_left(writer, session, how, notice);
+                // Agents that die with their bridge are told of together.
+                if left.len() < limits::DEPARTURES_AT_ONCE && session.pid.is_some() {
+                    left.push(Subject::of(session));
+                }
             }
             Ok(())
         })?;
     }
-    if !gone.is_empty() {
-        decision.step(|writer| {
-            notify_all(writer, &gone);
-            Ok(())
-        })?;
+    settle_lead(decision)?;
+    if left.is_empty() && gone.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    decision.step(|writer| {
+        let is_new = writer.state.lead().map(|lead| lead.id) != lead;
+        if !gone.is_empty() {
+            session_summary::notify_lead(writer, &gone);
+        } else if is_new {
+            session_summary::inherit(writer);
+        }
+        for subject in &left {
+            tell_left(writer, subject, Departure::Dead);
+        }
+        Ok(())
+    })
 }
 
 fn lost_its_bridge(state: &State, agent: &Session) -> bool {

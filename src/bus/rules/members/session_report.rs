@@ -1,5 +1,6 @@
 //! Reports of a bridge on its agent: ready, delivery methods, activity, model, tools, usage.
 
+use super::peer_signals::{Subject, tell_joined};
 use crate::bus::event::{Event, Joined, Skip};
 use crate::bus::rules::event_writer::Writer;
 use crate::bus::rules::refusal::Refusal;
@@ -16,6 +17,9 @@ pub(in crate::bus::rules) fn ready(
     pid: u32,
 ) -> Result<(), Refusal> {
     let agent = writer.acts_for(me, session)?;
+    if agent.pid.is_none() {
+        tell_joined(writer, &Subject::of(agent));
+    }
     writer.push(Event::MemberJoined(Joined {
         session,
         name: agent.name.clone(),

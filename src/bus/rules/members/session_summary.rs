@@ -1,6 +1,6 @@
 //! One notice instead of many: an orchestrator's summary of the tasks that ended in its absence, or together with a bridge.
 //!
-//! The notices for a dead orchestrator go to the next one, whatever its name: the dead one comes back under another name, or not
+//! The notices for a dead orchestrator go to the lead, whatever its name: the dead one comes back under another name, or not
 //! at all. An orchestrator that left gracefully may return at any time. Its mail waits for it alone, except for the notices that
 //! it inherited from a dead one.
 //!
@@ -9,11 +9,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::bus::event::Event;
-use crate::bus::rules::event_writer::Writer;
+use crate::bus::rules::event_writer::{Told, Writer};
 use crate::bus::rules::notice::{Notice, listed, notice};
 use crate::bus::state::{Message, Session, State, Task};
 use crate::domain::ids::{MessageId, SessionId};
-use crate::domain::member::{Departure, MemberKind, PLAN_ROLE};
+use crate::domain::member::{Departure, MemberKind};
 use crate::domain::name::Name;
 
 /// Says whether an orchestrator that joins by this name needs a summary: it has several notices of ended tasks, or inherits some.
@@ -22,60 +22,41 @@ pub fn is_needed(state: &State, name: &Name) -> bool {
     notices.unread_by(state, name).nth(1).is_some() || notices.inherited(state).next().is_some()
 }
 
-/// Whether a session inherits the notices for dead orchestrators.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::bus::rules) enum Heir {
-    Yes,
-    No,
-}
-
-impl Heir {
-    /// Decides by its roles whether an orchestrator can inherit: one that runs a plan has no model that reads its mail.
-    pub(in crate::bus::rules) fn of(roles: &[String]) -> Self {
-        if roles.iter().any(|role| role == PLAN_ROLE) { Self::No } else { Self::Yes }
+/// Notifies the orchestrator that leads of the agents that ended with their bridge and of their ended tasks. It inherits the notices for
+/// dead orchestrators.
+pub(in crate::bus::rules) fn notify_lead(writer: &mut Writer<'_>, gone: &[Name]) {
+    if let Some(lead) = writer.state.lead() {
+        notify(writer, lead.id, gone);
     }
 }
 
-/// Notifies all live orchestrators of the agents that ended with their bridge and of their ended tasks. One of them inherits the
-/// notices for dead orchestrators.
-pub(in crate::bus::rules) fn notify_all(writer: &mut Writer<'_>, gone: &[Name]) {
-    let live = writer.state.live_sessions().into_iter();
-    let orchestrators = live.filter(|session| session.kind == MemberKind::Orchestrator);
-    let orchestrators: Vec<_> = orchestrators.collect();
-    let heirs = orchestrators.iter();
-    let heirs = heirs.filter(|session| Heir::of(&session.roles) == Heir::Yes);
-    // The first that is not hung, else the first.
-    let heir = heirs.min_by_key(|session| session.hung);
-    let heir = heir.map(|session| session.id);
-    for session in orchestrators {
-        let is_heir = if heir == Some(session.id) { Heir::Yes } else { Heir::No };
-        notify(writer, session.id, gone, is_heir);
+/// Lets the orchestrator that leads inherit the notices for dead orchestrators, unless it runs a plan.
+pub(in crate::bus::rules) fn inherit(writer: &mut Writer<'_>) {
+    let state = writer.state;
+    if let Some(lead) = state.lead().filter(|lead| !lead.runs_plan()) {
+        let notices = EndNotices::of(state);
+        let inherited: Vec<_> = notices.inherited(state).collect();
+        if !inherited.is_empty() {
+            combine(writer, lead, &[], &inherited);
+        }
     }
 }
 
-/// Replaces a session's unread notices of ended tasks by one, if there are several, and the inherited ones by another: if the
-/// session ends without reading that one, the next orchestrator inherits it. Notices without room in this append wait for the next.
-pub(in crate::bus::rules) fn notify(
-    writer: &mut Writer<'_>,
-    session: SessionId,
-    gone: &[Name],
-    heir: Heir,
-) {
+/// Replaces a session's unread notices of ended tasks by one, if there are several. If it leads, it also inherits those for dead
+/// orchestrators, as one notice more: if it ends without reading that one, the next lead inherits it. Notices without room in this append
+/// wait for the next.
+pub(in crate::bus::rules) fn notify(writer: &mut Writer<'_>, session: SessionId, gone: &[Name]) {
     let state = writer.state;
     let Some(reader) = state.session(session) else {
         return;
     };
     let notices = EndNotices::of(state);
     let own: Vec<_> = notices.unread_by(state, &reader.name).collect();
-    let inherited: Vec<_> = match heir {
-        Heir::Yes => notices.inherited(state).collect(),
-        Heir::No => Vec::new(),
-    };
     if own.len() > 1 || !gone.is_empty() {
         combine(writer, reader, gone, &own);
     }
-    if !inherited.is_empty() {
-        combine(writer, reader, &[], &inherited);
+    if state.is_lead(session) {
+        inherit(writer);
     }
 }
 
@@ -122,7 +103,9 @@ fn combine(writer: &mut Writer<'_>, reader: &Session, gone: &[Name], ends: &[End
             .and(&"; get_task_result has their output");
     }
     let ids = ids.collect();
-    writer.notice_of_ends(&reader.name, ids, text);
+    let name = reader.name.clone();
+    let told = if gone.is_empty() { Told::Member(name) } else { Told::Lead(name) };
+    writer.notice_of_ends(&told, ids, text);
 }
 
 /// An unread notice of the end of one or more tasks.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::end_task::{ended, has_reader, write_end};
 use crate::bus::rules::command::Ending;
-use crate::bus::rules::event_writer::{Post, Writer};
+use crate::bus::rules::event_writer::{Post, Told, Writer};
 use crate::bus::rules::notice::{listed, notice, quoted};
 use crate::bus::state::{Session, State, Task};
 use crate::domain::limits;
@@ -72,10 +72,10 @@ pub(in crate::bus::rules) fn ends_of_work<'a>(
     ends
 }
 
-/// Writes the ends of an agent's tasks, and notifies the leaders of the agent and all others that assigned one of these tasks.
+/// Writes the ends of an agent's tasks, and notifies its bridge, or else the lead, and all others that assigned one of these tasks.
 pub(in crate::bus::rules) fn write_ends_with_agent(
     writer: &mut Writer<'_>,
-    (agent, leaders): (&Session, &[Name]),
+    (agent, told): (&Session, Option<Told>),
     end: AgentEnd<'_>,
     advice: &'static str,
     ends: &[(&Task, Ending)],
@@ -87,16 +87,16 @@ pub(in crate::bus::rules) fn write_ends_with_agent(
             assigners.entry(&task.by).or_default().push((task, ending.status));
         }
     }
-    // Every leader gets the whole reason. Very many others may have assigned a task, and their notices must fit into the same line.
+    // Its bridge, or the lead, gets the whole reason. Very many others may have assigned a task, and their notices must fit into the same line.
     let said = |most: usize| {
         let what = notice![agent.name, " ", end.what];
         end.detail.map_or(what.clone(), |detail| what.and(&": ").and(&quoted(detail, most)))
     };
-    let has_no_task = |name: &&Name| !assigners.contains_key(name);
-    let others: Vec<_> = leaders.iter().filter(has_no_task).cloned().collect();
-    writer.notice_to_each(&others, &said(usize::MAX).and(&advice));
+    if let Some(told) = told.as_ref().filter(|told| !assigners.contains_key(told.name())) {
+        writer.tell(told, said(usize::MAX).and(&advice));
+    }
     for (name, tasks) in assigners {
-        let is_leader = leaders.contains(name);
+        let is_leader = told.as_ref().is_some_and(|told| told.name() == name);
         let most = if is_leader { usize::MAX } else { limits::NOTICE_HEAD_CHARS };
         let ended = tasks.iter().map(|(task, status)| notice![task.id, " ", status.phrase()]);
         let text = said(most).and(&"; ").and(&listed(ended.collect())).and(&advice);

@@ -51,6 +51,7 @@ fn held(state: &State) -> usize {
         members,
         sessions,
         last_number: _,
+        lead: _,
         departed,
         messages,
         ended_messages,

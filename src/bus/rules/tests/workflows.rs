@@ -158,7 +158,7 @@ fn only_its_leader_moves_a_workflow_and_only_orchestrators_lead() {
 }
 
 #[test]
-fn a_workflow_whose_leader_has_left_is_reported_to_the_others_and_to_newcomers_and_can_be_resumed()
+fn a_workflow_whose_leader_has_left_is_reported_to_the_lead_and_to_the_next_one_and_can_be_resumed()
 {
     let mut led = Led::new();
     let other = led.world.lead();
@@ -173,9 +173,9 @@ fn a_workflow_whose_leader_has_left_is_reported_to_the_others_and_to_newcomers_a
     );
     assert!(notices(&events, "orchestrator-2").contains(&expected));
     assert_eq!(led.status(), WorkflowStatus::Interrupted);
-    let choice = NameChoice::Like(name("lead"));
-    let new = led.world.joining(choice, MemberKind::Orchestrator, &[]);
-    let events = led.world.ask(None, Operation::Join(Box::new(new)));
+    led.world.lead();
+    assert_eq!(led.world.unread("orchestrator-3"), []);
+    let events = led.world.take_lead("lead");
     assert_eq!(notices(&events, "lead"), [expected]);
     led.world.ask(other, Operation::ResumeWorkflow(led.id.clone()));
     assert_eq!(led.status(), WorkflowStatus::Running);
@@ -489,9 +489,7 @@ fn workflows_without_a_notice_of_their_own_are_counted_in_one() {
     assert_eq!(to_other[10], more);
     let interrupted = |text: &&String| text.contains("steps finished");
     assert_eq!(to_other.iter().filter(interrupted).count(), 10);
-    let choice = NameChoice::Like(name("lead"));
-    let new = led.world.joining(choice, MemberKind::Orchestrator, &[]);
-    let events = led.world.ask(None, Operation::Join(Box::new(new)));
+    let events = led.world.take_lead("lead");
     let to_newcomer = notices(&events, "lead");
     assert_eq!((to_newcomer.len(), to_newcomer[10].as_str()), (11, more));
 }

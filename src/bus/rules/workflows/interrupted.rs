@@ -1,53 +1,50 @@
 //! Notices about workflows that lost their leader.
 
-use super::lookups::{leader, named};
+use super::lookups::named;
 use crate::bus::rules::event_writer::Writer;
 use crate::bus::rules::notice::{Notice, notice};
 use crate::bus::state::{Session, Workflow};
-use crate::domain::ids::SessionId;
 use crate::domain::limits;
-use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
 use crate::domain::text::counted::noun;
 use crate::domain::workflow::WorkflowStatus;
 
-/// Notifies a new orchestrator of the workflows without a leader.
-pub(in crate::bus::rules) fn show_interrupted(writer: &mut Writer<'_>, newcomer: SessionId) {
-    let Ok(newcomer) = leader(writer, newcomer) else {
-        return;
-    };
+/// Notifies an orchestrator that leads from now on of the workflows without a leader.
+pub(in crate::bus::rules) fn show_interrupted(writer: &mut Writer<'_>, lead: &Session) {
     let interrupted = writer.state.workflows().into_iter();
     let interrupted = interrupted.filter(|workflow| workflow.status == WorkflowStatus::Interrupted);
     let texts = limited(interrupted.map(interrupted_notice).collect());
     for text in texts {
-        writer.notice(&newcomer.name, text);
+        writer.notice(&lead.name, text);
     }
 }
 
-/// Notifies the other orchestrators of the workflows that a leaving session led.
+/// Notifies the lead of the workflows that a leaving session led. If that was the lead itself, the next one is told of all anyway.
 pub(in crate::bus::rules) fn notify_left(writer: &mut Writer<'_>, leaving: &Session) {
-    let sessions = writer.state.live_sessions().into_iter();
-    let others = sessions
-        .filter(|session| session.kind == MemberKind::Orchestrator && session.id != leaving.id);
-    let others: Vec<_> = others.map(|session| session.name.clone()).collect();
-    notify_interrupted(writer, leaving, &others);
+    let lead = other_lead(writer, leaving);
+    notify_interrupted(writer, leaving, &lead.into_iter().collect::<Vec<_>>());
 }
 
-/// Notifies other members of the workflows that a hung session led, and the session itself, for its return.
-pub(in crate::bus::rules) fn notify_hung(
-    writer: &mut Writer<'_>,
-    hung: &Session,
-    mut others: Vec<Name>,
-) {
-    others.push(hung.name.clone());
-    notify_interrupted(writer, hung, &others);
+/// Notifies the lead of the workflows that a hung session led, and the session itself, for its return.
+pub(in crate::bus::rules) fn notify_hung(writer: &mut Writer<'_>, hung: &Session) {
+    let lead = other_lead(writer, hung);
+    let told: Vec<_> = lead.into_iter().chain([hung.name.clone()]).collect();
+    notify_interrupted(writer, hung, &told);
+}
+
+/// Returns the name of the lead, unless that is this session.
+fn other_lead(writer: &Writer<'_>, session: &Session) -> Option<Name> {
+    let lead = writer.lead().filter(|lead| lead.id != session.id);
+    lead.map(|lead| lead.name.clone())
 }
 
 fn notify_interrupted(writer: &mut Writer<'_>, leader: &Session, recipients: &[Name]) {
     let workflows = writer.state.workflows_of(leader.id);
     let texts = limited(workflows.map(interrupted_notice).collect());
     for text in texts {
-        writer.notice_to_each(recipients, &text);
+        for name in recipients {
+            writer.notice(name, text.clone());
+        }
     }
 }
 

@@ -67,14 +67,15 @@ impl State {
             Event::TopicLeft(left) => self.topic_left(left),
             Event::LaneClaimed(claimed) => self.lane_claimed(claimed),
             Event::LaneReleased(released) => self.lane_released(released, at),
+            Event::LeadTaken(taken) => self.lead_taken(taken),
             _ => {}
         }
     }
 
     /// Returns the live members of a group, those that are here longest first.
     ///
-    /// `@word` is the owner of that lane. Where it has none, it is all members with that role, and where nobody has that, all with that
-    /// capability.
+    /// `@lead` is the orchestrator that leads. Any other `@word` is the owner of that lane. Where it has none, it is all members with
+    /// that role, and where nobody has that, all with that capability.
     pub fn in_group(&self, group: &Group) -> Vec<&Session> {
         let live = self.live_sessions();
         let word = match group {
@@ -83,6 +84,9 @@ impl State {
             }
             Group::Word(word) => word.as_str(),
         };
+        if group.is_lead() {
+            return self.lead().into_iter().collect();
+        }
         let is_it = |label: &Label| is_same_word(label.as_str(), word);
         if let Some(owner) = self.lane_owner(word).filter(|owner| self.lane_counts(owner, word)) {
             return vec![owner];

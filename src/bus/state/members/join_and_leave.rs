@@ -197,6 +197,7 @@ impl State {
         self.permissions_end(id);
         // A dead session is found some time after its end, often by the next process of the project.
         let is_dead = departure == Departure::Dead;
+        self.lead = self.lead.filter(|lead| *lead != id);
         self.workflows_left_by(id, if is_dead { session.last_ms } else { at.ts });
         if let Some(member) = self.members.get_mut(&session.name)
             && member.session == Some(id)

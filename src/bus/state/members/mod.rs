@@ -8,6 +8,7 @@ mod inbox;
 mod find_members;
 mod groups;
 mod lanes;
+mod leadership;
 mod topics;
 
 pub use self::ended_session::{EndedSession, ResumeInfo};

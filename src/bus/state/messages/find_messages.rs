@@ -114,10 +114,11 @@ impl State {
 }
 
 impl Wait {
-    /// Says whether a message ends the wait. A shutdown ends every wait.
+    /// Says whether a message ends the wait. A shutdown ends every wait, and news of who has come and left ends none.
     pub fn fits(&self, state: &State, message: &Message) -> bool {
         message.kind == MessageKind::Shutdown
-            || (self.from.as_ref().is_none_or(|from| message.from.member() == Some(from))
+            || (!message.is_presence()
+                && self.from.as_ref().is_none_or(|from| message.from.member() == Some(from))
                 && self.request.as_ref().is_none_or(|id| message.request.as_ref() == Some(id))
                 && self.reply_to.as_ref().is_none_or(|id| state.is_answer(message, id)))
     }

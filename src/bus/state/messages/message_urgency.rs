@@ -1,13 +1,18 @@
 //! What the envelope of a message says of it: its signal, its urgency, and its place among the unread ones.
 
 use crate::bus::state::{Message, UnreadPlace};
-use crate::domain::messaging::{Priority, Signal, SignalClass, Urgency};
+use crate::domain::messaging::{MessageKind, Priority, Signal, SignalClass, Urgency};
 use crate::domain::name::Name;
 
 impl Message {
     /// Returns its signal, if it has one.
     pub fn signal(&self) -> Option<&Signal> {
         self.more.as_ref()?.signal.as_ref()
+    }
+
+    /// Says whether the bus reports by it that a session has joined or left.
+    pub fn is_presence(&self) -> bool {
+        self.kind == MessageKind::Notice && self.signal().is_some_and(Signal::is_presence)
     }
 
     /// Returns the class of its signal. A message without one says something.

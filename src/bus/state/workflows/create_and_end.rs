@@ -66,10 +66,6 @@ impl State {
             .any(|before| before.task.as_ref() == Some(task))
     }
 
-    pub(in crate::bus) fn has_unended_workflows(&self) -> bool {
-        self.workflows.len() > self.ended_workflows.len()
-    }
-
     pub(in crate::bus::state) fn workflow_event(&mut self, event: &Event, at: &At) {
         match event {
             Event::WorkflowCreated(created) => {

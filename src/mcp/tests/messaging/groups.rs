@@ -17,7 +17,10 @@ async fn with_role(team: &Team, name: &str, role: &str, topics: &[&str]) -> Clie
         choice: NameChoice::Chosen(Name::parse(name).unwrap()),
         kind: MemberKind::Peer,
         roles: vec![role.to_owned()],
-        description: Description { traits: Traits { topics, ..Traits::default() }, cwd: None },
+        description: Description {
+            traits: Traits { topics, ..Traits::default() },
+            ..Description::default()
+        },
     };
     let membership = Membership::join(&team.bus(), joining).await.unwrap();
     let mut client = Client::of(endpoint_tools::server(LazyMembership::taken(membership)));

@@ -43,6 +43,9 @@ struct Agent {
     current_task: Option<String>,
     /// How long it has been live.
     uptime_seconds: u64,
+    /// Whether it leads: what concerns the whole team goes to it, and so does `@lead`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lead: Option<bool>,
     /// Whether this is you.
     #[serde(skip_serializing_if = "Option::is_none")]
     you: Option<bool>,
@@ -101,7 +104,9 @@ impl Tool for ListAgents {
                 .filter(|session| !session.hung || session.id == me)
                 .map(|session| {
                     let doing = (session.id != me).then(|| Doing::look(state, session, now));
-                    (agent(session, now.tick, me), details(state, session), doing)
+                    let leads = state.is_lead(session.id).then_some(true);
+                    let agent = Agent { lead: leads, ..agent(session, now.tick, me) };
+                    (agent, details(state, session), doing)
                 })
                 .collect()
         });
@@ -151,6 +156,7 @@ fn agent(session: &Session, now: Tick, me: SessionId) -> Agent {
         details: None,
         current_task: session.running.clone().map(String::from),
         uptime_seconds: uptime_ms / 1000,
+        lead: None,
         you: (session.id == me).then_some(true),
     }
 }

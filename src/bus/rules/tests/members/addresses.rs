@@ -35,7 +35,7 @@ fn join(world: &mut World, called: &str, says: &Says) -> SessionId {
         topics: labels(says.topics),
         surface: None,
     };
-    new.description = Description { traits, cwd: None };
+    new.description = Description { traits, ..Description::default() };
     let session = new.session;
     world.ask(None, Operation::Join(Box::new(new)));
     session

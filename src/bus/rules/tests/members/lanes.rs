@@ -26,7 +26,7 @@ fn owner(world: &World, text: &str) -> Option<String> {
 fn join_with_lane(world: &mut World, called: &str, does: &str) -> (SessionId, Vec<Event>) {
     let mut new = world.joining(NameChoice::Chosen(name(called)), MemberKind::Peer, &[]);
     let traits = Traits { lane: Some(lane(does)), ..Traits::default() };
-    new.description = Description { traits, cwd: None };
+    new.description = Description { traits, ..Description::default() };
     let session = new.session;
     let events = world.ask(None, Operation::Join(Box::new(new)));
     (session, events)
@@ -155,7 +155,7 @@ fn no_lane_has_the_word_of_others_or_of_all() {
     );
     assert_eq!(
         world.refuse(a, claim("project")).to_string(),
-        "no lane can be called `project`: `@project` means all members"
+        "no lane can be called `project`: `@project` has a meaning of its own"
     );
 }
 

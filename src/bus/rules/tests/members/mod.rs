@@ -4,6 +4,8 @@ mod acknowledgements;
 mod addresses;
 mod join_and_leave;
 mod lanes;
+mod leadership;
+mod peer_signals;
 mod rates;
 mod session_summary;
 mod who_is_here;

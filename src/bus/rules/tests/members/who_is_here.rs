@@ -104,7 +104,11 @@ fn what_a_session_says_of_itself_stands_beside_its_number() {
         surface: Some(label("claude-code")),
     };
     let mut new = world.joining(NameChoice::Chosen(name("ann")), MemberKind::Peer, &[]);
-    new.description = Description { traits: traits.clone(), cwd: Some("/project/sub".into()) };
+    new.description = Description {
+        traits: traits.clone(),
+        cwd: Some("/project/sub".into()),
+        ..Description::default()
+    };
     let session = new.session;
     let events = world.ask(None, Operation::Join(Box::new(new)));
     assert!(matches!(&events[0], Event::MemberJoined(joined) if joined.session == session));
