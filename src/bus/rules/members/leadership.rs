@@ -75,17 +75,14 @@ fn tell_preempted(writer: &mut Writer<'_>, before: &Session, next: &Session, cha
     if !writer.accepts_notice(&before.name) {
         return;
     }
-    let why = match change {
-        Change::Taken => " has taken the lead of the team from you",
-        Change::Due => " leads the team now, because you stopped responding",
+    let (why, stays) = match change {
+        Change::Taken => (
+            " has taken the lead of the team from you",
+            ". Your agents, tasks and workflows stay yours",
+        ),
+        Change::Due => (" leads the team now, because you stopped responding", ""),
     };
-    let text = notice![
-        next.name,
-        why,
-        ": what concerns the whole team goes to ",
-        next.name,
-        ". Your agents, tasks and workflows stay yours"
-    ];
+    let text = notice![next.name, why, ": what concerns the whole team goes to ", next.name, stays];
     let mut post = Post::notice(before.name.clone(), text);
     post.priority = Priority::High;
     let payload = json!({

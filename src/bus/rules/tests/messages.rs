@@ -297,7 +297,6 @@ fn bad_arguments_are_refused_with_a_sentence() {
 fn an_inbox_has_a_limit_and_a_broadcast_skips_full_ones() {
     let mut world = World::new();
     let (a, b, _c) = (world.peer("a"), world.peer("b"), world.peer("c"));
-    world.forget_news();
     for _ in 0..TeamLimits::default().unread {
         world.send(a, "b", "x");
     }
@@ -376,7 +375,6 @@ fn a_duplicate_command_does_nothing() {
 fn an_ended_message_stays_for_a_while_and_then_leaves_the_state() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
-    world.forget_news();
     let first = world.send(a, "b", "x");
     let (call, _) = world.take(b);
     world.settle(b, call, true);

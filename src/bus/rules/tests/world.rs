@@ -6,12 +6,12 @@ use crate::bus::event::{Addressees, Body, Entry, Event, MessageSent, Starting};
 use crate::bus::rules::{
     Command, NameChoice, NewAgent, NewMember, NewTask, Operation, Pick, Refusal, decide,
 };
-use crate::bus::state::{Delivery, State};
+use crate::bus::state::{Delivery, Message, State};
 use crate::bus::storage::file::line_format;
 use crate::bus::storage::{LogPosition, Proposal};
 use crate::domain::ids::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::member::{Departure, MemberKind};
-use crate::domain::messaging::{DeliveryMethod, MessageKind, Priority};
+use crate::domain::messaging::{DeliveryMethod, MessageKind, Priority, Signal};
 use crate::domain::name::Name;
 use crate::domain::time::{Now, Tick};
 
@@ -20,6 +20,8 @@ pub(super) const CALL: CallId = CallId(Uuid::nil());
 
 /// A state, the time, and a source of ids.
 pub(super) struct World {
+    /// Whether the news of who has come and left stays in inboxes. Most tests are about other things.
+    pub(super) keeps_news: bool,
     pub(super) state: State,
     pub(super) next_seq: u64,
     pub(super) now: Now,
@@ -69,6 +71,7 @@ impl World {
     pub(super) fn new() -> Self {
         let tick = Tick { boot: 1, ms: 1_000_000 };
         Self {
+            keeps_news: false,
             state: State::default(),
             next_seq: 1,
             now: Now { wall_ms: 1_770_000_000_000, tick },
@@ -103,6 +106,9 @@ impl World {
             let entry = self.append(proposal);
             events.extend(entry.events);
             if is_whole {
+                if !self.keeps_news && events.iter().any(is_news) {
+                    self.forget_news();
+                }
                 return Ok(events);
             }
         }
@@ -304,10 +310,9 @@ impl World {
         (call, self.held(session, call))
     }
 
-    /// The messages in flight with a call, without the news of who has come and left.
+    /// The messages in flight with a call.
     pub(super) fn held(&self, session: SessionId, call: CallId) -> Vec<MessageId> {
         let held = self.state.in_flight_to(session, call).into_iter();
-        let held = held.filter(|message| !message.is_presence());
         held.map(|message| message.id.clone()).collect()
     }
 
@@ -349,27 +354,32 @@ impl World {
         self.ask(session, settle)
     }
 
-    /// The unread messages of a member, without the news of who has come and left.
     pub(super) fn unread(&self, of: &str) -> Vec<MessageId> {
-        let of = name(of);
-        let unread = self.state.unread(&of).filter(|message| !message.is_presence());
+        let unread = self.state.unread(&name(of));
         unread.map(|message| message.id.clone()).collect()
     }
 
     /// Withdraws the news of who has come and left from all inboxes.
-    pub(super) fn forget_news(&mut self) {
-        let news = self.state.messages().filter(|message| message.is_presence());
+    fn forget_news(&mut self) {
+        let is_unread = |message: &&Message| {
+            let mut all = message.deliveries.iter();
+            message.is_presence() && all.any(|(_, one)| matches!(one, Delivery::Unread { .. }))
+        };
+        let news = self.state.messages().filter(is_unread);
         let withdrawn = news.map(|message| Event::MessageSuperseded {
             id: message.id.clone(),
             members: Addressees::AllBut(Vec::new()),
         });
-        let (events, id) = (withdrawn.collect(), CommandId(self.fresh()));
-        self.append(Proposal { id, by: None, events });
+        let events: Vec<_> = withdrawn.collect();
+        if !events.is_empty() {
+            let id = CommandId(self.fresh());
+            self.append(Proposal { id, by: None, events });
+            self.appends -= 1;
+        }
     }
 
     pub(super) fn kinds(&self, of: &str) -> Vec<MessageKind> {
-        let of = name(of);
-        let unread = self.state.unread(&of).filter(|message| !message.is_presence());
+        let unread = self.state.unread(&name(of));
         unread.map(|message| message.kind).collect()
     }
 
@@ -387,6 +397,13 @@ impl World {
         let events = self.ask(by, Operation::Assign { session, task: task() });
         assigned(&events)
     }
+}
+
+/// Says whether an event tells that somebody has come or left.
+fn is_news(event: &Event) -> bool {
+    let Event::MessageSent(sent) = event else { return false };
+    let signal = sent.more.as_ref().and_then(|more| more.signal.as_ref());
+    signal.is_some_and(Signal::is_presence)
 }
 
 pub(super) fn assigned(events: &[Event]) -> TaskId {

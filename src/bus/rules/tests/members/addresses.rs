@@ -214,7 +214,6 @@ fn a_group_is_without_those_that_do_not_respond_and_those_whose_inbox_is_full() 
     };
     let lead = world.lead();
     world.ask(lead, Operation::Limit(one));
-    world.forget_news();
     let events = world.ask(me, sending("@rust", "x", None));
     assert_eq!(sent(&events).to.named(), [name("carl")]);
     let message = world.state.message(&sent(&events).id).unwrap();

@@ -119,7 +119,7 @@ fn a_preempted_lead_is_told_at_once() {
     let number = world.state.session(second).unwrap().number.unwrap().to_string();
     let payload = serde_json::json!({ "preempted_by": "second", "new_master_session": number });
     assert_eq!(serde_json::Value::from(more.payload.clone().unwrap()), payload);
-    assert_eq!(world.held(first, call), [told.id.clone()]);
+    assert_eq!(world.held(first, call), std::slice::from_ref(&told.id));
     world.leave(second);
     check_leads(&world, Some(first));
 }

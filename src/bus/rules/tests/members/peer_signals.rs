@@ -31,7 +31,7 @@ fn read(world: &mut World, session: SessionId) {
 
 #[test]
 fn those_that_joined_by_themselves_hear_of_each_other() {
-    let mut world = World::new();
+    let mut world = World { keeps_news: true, ..World::new() };
     world.lead();
     let ann = world.peer("ann");
     assert_eq!(news(&world, "orchestrator"), news_of(&Signal::PEER_JOINED, "ann"));
@@ -45,7 +45,7 @@ fn those_that_joined_by_themselves_hear_of_each_other() {
 
 #[test]
 fn a_lone_orchestrator_hears_nothing_of_its_agents_and_they_hear_of_nobody() {
-    let mut world = World::new();
+    let mut world = World { keeps_news: true, ..World::new() };
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
     world.peer("ann");
@@ -59,7 +59,7 @@ fn a_lone_orchestrator_hears_nothing_of_its_agents_and_they_hear_of_nobody() {
 
 #[test]
 fn followers_of_presence_hear_of_agents_too() {
-    let mut world = World::new();
+    let mut world = World { keeps_news: true, ..World::new() };
     let lead = world.lead();
     let watcher = world.agent(lead, "watcher");
     let presence = Label::parse("presence").unwrap();
@@ -85,7 +85,7 @@ fn followers_of_presence_hear_of_agents_too() {
 
 #[test]
 fn the_news_has_the_fields_of_its_signal() {
-    let mut world = World::new();
+    let mut world = World { keeps_news: true, ..World::new() };
     world.lead();
     let mut new = world.joining(NameChoice::Chosen(name("ann")), MemberKind::Peer, &[]);
     let surface = Label::parse("claude-code").ok();
@@ -113,7 +113,7 @@ fn the_news_has_the_fields_of_its_signal() {
 
 #[test]
 fn what_is_no_longer_true_goes_unread() {
-    let mut world = World::new();
+    let mut world = World { keeps_news: true, ..World::new() };
     let lead = world.lead();
     for _ in 0..10 {
         let ann = world.peer("ann");
@@ -133,7 +133,7 @@ fn what_is_no_longer_true_goes_unread() {
 
 #[test]
 fn an_inbox_holds_few_of_them_and_a_full_one_none() {
-    let mut world = World::new();
+    let mut world = World { keeps_news: true, ..World::new() };
     let lead = world.lead();
     for number in 0..limits::UNREAD_PRESENCE + 5 {
         world.peer(&format!("peer-{number}"));
@@ -153,7 +153,7 @@ fn an_inbox_holds_few_of_them_and_a_full_one_none() {
 /// What is unread keeps the history before it.
 #[test]
 fn they_expire_after_a_day_without_a_word() {
-    let mut world = World::new();
+    let mut world = World { keeps_news: true, ..World::new() };
     world.lead();
     world.peer("ann");
     world.pass(wait_times::PRESENCE_SECONDS * 1_000 + 1);
@@ -164,7 +164,7 @@ fn they_expire_after_a_day_without_a_word() {
 
 #[test]
 fn they_end_no_wait_and_wake_nobody() {
-    let mut world = World::new();
+    let mut world = World { keeps_news: true, ..World::new() };
     let lead = world.lead();
     let waiting = world.wait(lead);
     world.peer("ann");
@@ -185,7 +185,7 @@ fn they_end_no_wait_and_wake_nobody() {
 
 #[test]
 fn who_would_not_read_them_gets_none() {
-    let mut world = World::new();
+    let mut world = World { keeps_news: true, ..World::new() };
     let mut run = world.joining(NameChoice::Like(name("run")), MemberKind::Orchestrator, &[]);
     run.roles = vec![PLAN_ROLE.to_owned()];
     world.ask(None, Operation::Join(Box::new(run)));
@@ -198,7 +198,7 @@ fn who_would_not_read_them_gets_none() {
 
 #[test]
 fn in_a_team_of_very_many_nobody_is_told() {
-    let mut world = World::new();
+    let mut world = World { keeps_news: true, ..World::new() };
     let first = world.peer("first");
     for number in 0..limits::TOLD_OF_PEERS {
         world.peer(&format!("peer-{number}"));
@@ -213,7 +213,7 @@ fn in_a_team_of_very_many_nobody_is_told() {
 /// The dead hear nothing of each other, and the living of each.
 #[test]
 fn those_that_die_together_are_told_of_each() {
-    let mut world = World::new();
+    let mut world = World { keeps_news: true, ..World::new() };
     let lead = world.lead();
     let dead = ["a", "b", "c"].map(|called| world.peer(called));
     read(&mut world, lead);

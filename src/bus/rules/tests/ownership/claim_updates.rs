@@ -223,7 +223,6 @@ fn a_hand_over_always_comes_with_a_message_of_the_owner_that_has_room() {
     let limits = TeamLimits { unread: 2, ..TeamLimits::default() };
     let lead = case.world.lead();
     case.world.ask(lead, Operation::Limit(limits));
-    case.world.forget_news();
     let asker = case.asker;
     for text in ["one", "two"] {
         case.world.send(asker, "heir", text);
