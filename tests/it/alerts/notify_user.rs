@@ -181,3 +181,37 @@ async fn a_repository_names_no_target() {
     assert!(said.contains("`[notify]` is yours alone: put it in your own `config.toml`"), "{said}");
     assert_eq!(noted(&stage), "");
 }
+
+#[tokio::test]
+async fn the_lead_notifies_of_what_members_ask_the_user_and_of_what_they_disagree_about() {
+    let stage = notifying("burst_seconds = 0\ntexts = true");
+    let lead = stage.orchestrator().await;
+    let other = stage.orchestrator().await;
+    let (ann, bob) = (stage.peer("ann").await, stage.peer("bob").await);
+    let question = json!({ "to": "human", "content": "which colour?", "signal": "question" });
+    let asked = ann.call("send_message", question).await;
+    let told = format!("ann asks you something ({})", asked["message_id"].as_str().unwrap());
+    until("the question", || noted(&stage).contains(&told)).await;
+    assert!(noted(&stage).contains("which colour?"), "{}", noted(&stage));
+    let first = ann.send("bob", "a queue").await["message_id"].as_str().unwrap().to_owned();
+    let says = async |member: &crate::support::Member, to: &str, signal: &str, round: u32| {
+        let words = json!({
+            "to": to, "content": format!("round {round}"), "reply_to": first, "signal": signal,
+        });
+        member.call("send_message", words).await;
+    };
+    says(&bob, "ann", "disagree_with", 0).await;
+    // Three rounds without an agreement, and nobody else decides.
+    for round in 1..=3 {
+        says(&ann, "bob", "msg", round).await;
+        says(&bob, "ann", "msg", round).await;
+    }
+    let told = format!("and you are asked to decide ({first})");
+    until("the disagreement", || noted(&stage).contains(&told)).await;
+    for (what, of) in [("asks you something", 1), ("are asked to decide", 1)] {
+        assert_eq!(noted(&stage).matches(what).count(), of, "{}", noted(&stage));
+    }
+    for member in [ann, bob, other, lead] {
+        member.close().await;
+    }
+}

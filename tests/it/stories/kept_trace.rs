@@ -31,13 +31,21 @@ pub(super) async fn read_all(stage: &Stage, members: &[&Member]) {
     }
 }
 
-/// Returns the calls that carry messages which are neither proven nor acknowledged.
+/// Returns the calls that carry messages which are neither proven nor acknowledged, of sessions that are still here.
 fn in_flight(stage: &Stage) -> BTreeMap<String, Vec<Value>> {
     let mut calls: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    let mut of_session: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for event in stage.events() {
         let ids = |kind: &str| event[kind]["ids"].as_array().cloned().unwrap_or_default();
         let call = |kind: &str| event[kind]["call"].as_str().map(str::to_owned);
+        if let Some(left) = event["member_left"]["session"].as_str() {
+            for call in of_session.remove(left).unwrap_or_default() {
+                calls.remove(&call);
+            }
+        }
         if let Some(call) = call("message_handed") {
+            let session = event["message_handed"]["session"].as_str().unwrap().to_owned();
+            of_session.entry(session).or_default().push(call.clone());
             calls.entry(call).or_default().extend(ids("message_handed"));
         }
         for end in ["message_seen", "message_returned"] {

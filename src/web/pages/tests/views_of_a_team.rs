@@ -179,6 +179,31 @@ fn a_member_that_is_stuck_has_what_helps_beside_it() {
 }
 
 #[test]
+fn a_question_is_answered_beside_it_or_by_the_command_that_it_names() {
+    let mut snapshot = snapshot();
+    let mut board = snapshot.board.as_deref().unwrap().clone();
+    board.needs_you = vec![Need {
+        kind: NeedKind::Question,
+        state: None,
+        trouble: None,
+        who: "ben".to_owned(),
+        id: Some("msg-7".to_owned()),
+        words: "\"<b>deploy?\"".to_owned(),
+        since: None,
+        until: None,
+    }];
+    snapshot.board = Some(Arc::new(board));
+    let (extra, looks_only) = (extra(), PageContext { can_write: false, ..context() });
+    let input = PageInput { snapshot: &snapshot, extra: &extra };
+    let html = page(&View::Team, &input, &context());
+    assert!(html.contains("</a> asks you</h3>") && html.contains("&lt;b&gt;deploy?"), "{html}");
+    assert!(html.contains("name=\"reply_to\" value=\"msg-7\""), "{html}");
+    let html = page(&View::Team, &input, &looks_only);
+    assert!(html.contains("<code>cli-team-bridge send ben TEXT --reply-to msg-7</code>"), "{html}");
+    assert!(!html.contains("value=\"msg-7\""), "{html}");
+}
+
+#[test]
 fn without_a_team_every_view_says_so() {
     let (snapshot, extra) = (Snapshot::default(), Extra::default());
     for (name, view) in views() {

@@ -132,3 +132,25 @@ fn a_text_that_is_read_goes_to_its_end_and_its_beginning_at_once() {
     press(&mut screen, "home");
     assert!(shown(&screen).join("\n").contains(" line 1 of "));
 }
+
+#[test]
+fn a_question_and_a_disagreement_are_answered_by_a_message_in_their_thread() {
+    for (kind, who) in [(NeedKind::Question, "ben"), (NeedKind::Decision, "ben and ann")] {
+        let mut asked = news();
+        let mut board = (*asked.board.unwrap()).clone();
+        board.needs_you[0].kind = kind;
+        (board.needs_you[0].who, board.needs_you[0].id) = (who.into(), Some("msg-7".into()));
+        asked.board = Some(Arc::new(board));
+        let mut screen = screen();
+        screen.update(Arc::new(asked));
+        press(&mut screen, "a");
+        assert_eq!(shown(&screen).last().map(String::as_str), Some("Reply to ben:"));
+        let sent = Act::Send {
+            to: "ben".to_owned(),
+            text: "y".to_owned(),
+            priority: Priority::Normal,
+            reply_to: Some("msg-7".to_owned()),
+        };
+        assert_eq!(press(&mut screen, "y enter"), Some(Effect::Act(sent)));
+    }
+}
