@@ -391,7 +391,7 @@ pub(super) static WEBHOOK_URL: Key<Line> = Key {
 pub(super) static WEBHOOK_TO: Key<Line> = Key {
     name: "to",
     values: Line { most: limits::ADDRESS_CHARS, default: "needed" },
-    meaning: "the address of its messages: the name of a member, `\"@word\"`, `\"#topic\"` or `\"all\"`",
+    meaning: "the address of its messages: the name of a member, `\"@word\"`, `\"#topic\"`, `\"all\"` or `\"human\"`",
 };
 
 pub(super) static SECRET_ENV: Key<Line> = Key {

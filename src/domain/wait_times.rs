@@ -373,7 +373,7 @@ pub const IDEMPOTENT_KEPT: Duration = Duration::from_hours(1);
 pub const PROGRAM_LOOK: Duration = Duration::from_secs(5);
 
 /// How long a form waits for the words of a user; the question itself stays open for longer, in all windows.
-pub const USER_ANSWERS: Duration = Duration::from_secs(24 * 60 * 60);
+pub const USER_ANSWERS: Duration = Duration::from_hours(24);
 
 #[cfg(test)]
 mod tests {

@@ -68,6 +68,10 @@ pub(super) fn explained(error: BusError, state: &State) -> Failure {
             format!("the question `{id}` cannot be answered for good"),
             "leave out --always, and answer it each time",
         ),
+        Refusal::NeedsReplyTo { signal } => with_hint(
+            format!("the signal `{signal}` is about another message"),
+            "name that with --reply-to, or leave --signal out",
+        ),
         other => other.to_string().into(),
     }
 }

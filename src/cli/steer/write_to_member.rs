@@ -50,10 +50,12 @@ impl Steering {
         let begun = Instant::now();
         let Letter { to, text, priority, reply_to, signal, wait } = letter;
         let body = Body::Text(text);
+        let answered = reply_to.clone();
         let sent = self.wish(HumanWish::Send { to, body, priority, reply_to, signal }).await?;
         let (id, audience) =
             sent.events.iter().find_map(addressed).ok_or("the message was not stored")?;
         let decided = sent.events.iter().find_map(decided);
+        let decided = decided.or_else(|| self.look(|state| beside(state, &id, answered.as_ref())));
         if let Some(limit) = wait {
             let outcome = Outcome::new("send", &audience, Ended::Pending).with_message(&id);
             return Ok(self.await_reply(outcome, (&id, &audience), limit).await?.adding(decided));
@@ -99,6 +101,28 @@ impl Steering {
 fn decided(event: &Event) -> Option<String> {
     let Event::ConflictResolved(resolved) = event else { return None };
     Some(format!("it decides the disagreement in the thread of {}", resolved.thread))
+}
+
+/// Says what the person may not expect of a message: that it answers nothing.
+fn beside(state: &State, sent: &MessageId, answered: Option<&MessageId>) -> Option<String> {
+    let sent = state.message(sent)?;
+    match (answered, &sent.reply_to) {
+        (Some(answered), None) => Some(format!(
+            "it answers nothing: `{}` has no message `{answered}`, so it begins a thread",
+            sent.audience
+        )),
+        (None, _) => {
+            let mut asked = state.questions_for_user();
+            let asked = asked.find(|asked| {
+                asked.from.member().is_some_and(|name| sent.audience == Audience::One(name.clone()))
+            })?;
+            Some(format!(
+                "`{}` has asked you something: --reply-to {} answers it",
+                sent.audience, asked.id
+            ))
+        }
+        _ => None,
+    }
 }
 
 fn addressed(event: &Event) -> Option<(MessageId, Audience)> {

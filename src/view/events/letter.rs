@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::letter_receipt::{Receipt, ReceiptStatus};
 use crate::bus::state::Message;
 use crate::domain::limits;
-use crate::domain::messaging::{Attached, Attachment, Signal};
+use crate::domain::messaging::{Attached, Attachment, Author, Signal};
 use crate::domain::text::visible_letters::{one_line, quoted};
 use crate::view::Moment;
 
@@ -158,6 +158,11 @@ impl Letter {
         let withdrawn = self.receipts.iter().filter(is_withdrawn).count();
         let seen = self.receipts.iter().filter(|one| one.status.is_seen()).count();
         SeenBy { seen, of: self.receipts.len() - withdrawn, withdrawn }
+    }
+
+    /// Says whether the person at the command line wrote it.
+    pub fn is_from_human(&self) -> bool {
+        self.from == Author::Human.to_string()
     }
 
     /// Returns what it is for. That the person at the command line says it, its sender shows.

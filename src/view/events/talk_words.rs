@@ -140,7 +140,7 @@ fn deadline(event: &Event, speaker: &Speaker<'_>) -> Option<Said> {
             Some(receipt(words, [member.to_string()], std::slice::from_ref(id)))
         }
         Event::MessageUnclaimed { id } => {
-            let words = format!("nobody who fits {id} came in time");
+            let words = format!("{id} waits for nobody any more");
             Some(receipt(words, [], std::slice::from_ref(id)))
         }
         Event::MessageReminded { id } => {

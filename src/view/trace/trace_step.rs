@@ -110,7 +110,7 @@ impl TraceStep {
             TraceStepKind::Undecided => "nobody has decided the disagreement in time".to_owned(),
             TraceStepKind::AnswerDue => "its answer is due, and a reminder goes out".to_owned(),
             TraceStepKind::Unanswered => "stays without an answer".to_owned(),
-            TraceStepKind::Unclaimed => "nobody who fits its address came in time".to_owned(),
+            TraceStepKind::Unclaimed => "waits for nobody any more".to_owned(),
             TraceStepKind::ThreadResolved => {
                 let how = self.why.as_deref().unwrap_or_default();
                 format!("its thread is resolved by {by}: {}", serde_json::Value::from(how))

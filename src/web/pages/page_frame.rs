@@ -163,8 +163,8 @@ fn foot(context: &PageContext<'_>) -> Markup {
             p {
                 @match (context.can_write, context.can_answer) {
                     (true, true) => "Here you can write, end work, and answer questions.",
-                    (true, false) => "Here you can write and end work; questions are answered elsewhere.",
-                    (false, true) => "Here you can answer questions; otherwise this page only looks.",
+                    (true, false) => "Here you can write, answer what members ask you, and end work; permissions are given elsewhere.",
+                    (false, true) => "Here you can answer what agents want permission for; otherwise this page only looks.",
                     (false, false) => "This page only looks.",
                 }
                 " Press " kbd { "?" } " for the keys."

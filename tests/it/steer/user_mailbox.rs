@@ -39,6 +39,13 @@ async fn a_question_to_the_person_waits_in_the_windows_until_they_answer_it_ther
     let asked = question(&stage).await;
     assert_eq!((&asked["who"], &asked["words"]), (&json!("ann"), &json!("\"deploy?\"")));
     let id = asked["id"].as_str().unwrap();
+    // What does not name the question answers nothing, and says so.
+    let said = done(&stage, &["send", "ann", "yes", "--no-wait"]).await;
+    let hint = format!("; `ann` has asked you something: --reply-to {id} answers it\n");
+    assert!(said.ends_with(&hint), "{said}");
+    let unknown = ["send", "ann", "yes", "--no-wait", "--reply-to", "msg-aaaaaaab"];
+    let said = done(&stage, &unknown).await;
+    assert!(said.contains("; it answers nothing: `ann` has no message `msg-aaaaaaab`"), "{said}");
     let shown = done(&stage, &["status"]).await;
     let command = format!("`cli-team-bridge send ann TEXT --reply-to {id}`");
     assert!(shown.contains("question") && shown.contains(&command), "{shown}");

@@ -269,7 +269,7 @@ fn end(
         Author::Member(name) => notice![*name],
         _ => notice!["the user"],
     };
-    let text = match how {
+    let text = |binds: &'static str| match how {
         ConflictEnd::Agreed => notice![
             who,
             " agrees with ",
@@ -284,7 +284,7 @@ fn end(
             *thread,
             " with ",
             *message,
-            ", which binds you"
+            binds
         ],
     };
     // Whoever was asked need not decide any more.
@@ -295,7 +295,8 @@ fn end(
     };
     let asked = asked.iter().filter(|name| by.member() != Some(*name));
     let asked = asked.filter(|name| conflict.party(name).is_none());
-    let names: Vec<_> = conflict.names().chain(asked).collect();
+    let (parties, others): (Vec<_>, Vec<_>) = (conflict.names().collect(), asked.collect());
+    let texts = (text(", which binds you"), text(", which binds them"));
     let message = Some(message.clone());
     writer.push(Event::ConflictResolved(ConflictResolved {
         thread: thread.clone(),
@@ -303,7 +304,8 @@ fn end(
         by,
         message,
     }));
-    tell(writer, &names, thread, &text);
+    tell(writer, &parties, thread, &texts.0);
+    tell(writer, &others, thread, &texts.1);
 }
 
 /// Posts a message of the user. In a thread with an open disagreement it decides that, and goes to both parties.

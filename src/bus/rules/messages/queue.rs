@@ -84,7 +84,12 @@ pub(in crate::bus::rules) fn deliver_queued(writer: &mut Writer<'_>) {
             return;
         }
         let to = vec![session.name.clone()];
+        let before = state.message(id).and_then(|message| message.holder()).map(|(name, _)| name);
         writer.push(Event::MessageAddressed { id: id.clone(), to: to.clone().into() });
+        if let Some(before) = before.filter(|before| **before != session.name) {
+            let members = vec![before.clone()].into();
+            writer.push(Event::MessageSuperseded { id: id.clone(), members });
+        }
         if let Some(message) = state.message(id) {
             writer.deliver_to_waits(message, &to);
         }

@@ -63,7 +63,7 @@ pub(super) fn resolve_for_human(writer: &Writer<'_>, text: &str) -> Result<Recip
             (Audience::Group(group), to)
         }
         _ => {
-            let name = known_member(state, text)?.clone();
+            let name = known_member(state, text.trim().trim_start_matches('@'))?.clone();
             (Audience::One(name.clone()), vec![name])
         }
     };

@@ -193,7 +193,7 @@ impl State {
 
 impl Message {
     /// Returns who has a message that has waited, and has not seen it yet.
-    fn holder(&self) -> Option<(&Name, &Delivery)> {
+    pub(in crate::bus) fn holder(&self) -> Option<(&Name, &Delivery)> {
         let meant = self.deliveries.iter().filter(|(name, _)| !self.is_copy_for(name));
         let mut unseen = meant.filter(|(_, delivery)| !delivery.is_final());
         unseen.next()

@@ -34,7 +34,7 @@ pub(crate) struct SendArguments {
     /// The message that it answers. In a thread in which members disagree, your words decide.
     #[arg(long, value_name = "ID", value_parser = MessageId::parse)]
     reply_to: Option<MessageId>,
-    /// What it is for, such as question, request_review or alert.
+    /// What it is for, such as question, `request_review` or alert.
     #[arg(long, value_name = "SIGNAL", value_parser = Signal::parse)]
     signal: Option<Signal>,
     /// How much it matters: high and urgent interrupt the member's turn, where nothing else reaches it.

@@ -97,9 +97,9 @@ fn say_where(server: &WebServer, settings: &WebSettings) {
     let port = server.port();
     let allowed = match (settings.can_write, settings.can_answer) {
         (false, false) => "Its pages only show; --write and --answer allow more.",
-        (true, false) => "Its pages may send, stop and cancel, but not answer (--answer).",
-        (false, true) => "Its pages may answer what agents ask, but not send or stop (--write).",
-        (true, true) => "Its pages may send, stop, cancel, and answer what agents ask.",
+        (true, false) => "Its pages may send, stop and cancel, but give no permission (--answer).",
+        (false, true) => "Its pages may give permissions, but not send or stop (--write).",
+        (true, true) => "Its pages may send, stop, cancel, and give permissions.",
     };
     output::tell(&format!(
         "This URL signs one browser in, once. {allowed}\nOnly this machine reaches it; from elsewhere: \

@@ -84,6 +84,8 @@ impl<'a> Item<'a> {
             Self::Heading(..) | Self::Problem(_) | Self::Workflow(_) => None,
             Self::Need(need, _) => need.kind.is_of_member().then_some(need.who.as_str()),
             Self::Member(row) => Some(&row.name),
+            // Who wrote to others does not write to themselves.
+            Self::Letter(letter) if letter.is_from_human() => Some(&letter.to),
             Self::Letter(letter) => Some(letter.for_member.as_ref().unwrap_or(&letter.from)),
             Self::Task(task) => Some(&task.agent),
             Self::Request(request) => Some(request.owner.as_ref().unwrap_or(&request.from)),

@@ -11,7 +11,7 @@ use crate::domain::act::Act;
 use crate::domain::ids::WorkflowId;
 use crate::domain::messaging::Priority;
 use crate::domain::workflow::StepStatus;
-use crate::view::{NeedKind, WayOut};
+use crate::view::{Need, NeedKind, WayOut};
 
 /// The rows that a wheel moves.
 const WHEEL: isize = 3;
@@ -150,6 +150,7 @@ impl Screen {
             Item::Step(tree, step, _) if step.status == StepStatus::Asking => {
                 Subject::Step(tree.workflow_id.clone(), step.name.clone())
             }
+            item if self.question_in(item).is_some() => return self.message(),
             item => {
                 let name = item.member().ok_or(none)?;
                 let mut asked = board.permissions.iter().filter(|row| row.agent == name);
@@ -159,12 +160,24 @@ impl Screen {
         Ok(Dialog::Answer(Answering::of(subject)))
     }
 
+    /// Returns to whom, and in reply to what, a message answers the question that a row of a member or a message has for the person.
+    fn question_in(&self, item: Item<'_>) -> Option<(&str, &str)> {
+        let asks = |need: &&Need| match item {
+            Item::Member(row) => need.who == row.name,
+            Item::Letter(letter) => need.id.as_ref() == Some(&letter.message_id),
+            _ => false,
+        };
+        let needs = self.board()?.needs_you.iter();
+        let mut questions = needs.filter(|need| need.kind == NeedKind::Question);
+        questions.find(asks)?.answered_by_message()
+    }
+
     fn message(&self) -> Result<Dialog, &'static str> {
         let none = "Choose a member to write to.";
         let item = self.chosen().ok_or(none)?;
         let answered = match item {
             Item::Need(need, _) => need.answered_by_message(),
-            _ => None,
+            item => self.question_in(item),
         };
         let name = answered.map(|(name, _)| name).or(item.member()).ok_or(none)?;
         let is_known =
