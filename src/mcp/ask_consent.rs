@@ -78,11 +78,8 @@ impl Consents {
             let forms = BTreeMap::from([(key, form)]);
             return Asked::Put(InputRequiredResult::from_input_requests(forms));
         }
-        let answer = tokio::select! {
-            answer = put_form(&context.peer, form, wait_times::CONSENT) => answer,
-            () = context.ct.cancelled() => return refused(),
-        };
-        match answer {
+        let cancelled = context.ct.cancelled();
+        match put_form(&context.peer, form, wait_times::CONSENT, cancelled).await {
             Some(result) if says_yes(&result) => settled(consent),
             _ => refused(),
         }

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use super::ask_consent::Consents;
 use super::decision_form::{put_form, shows_forms, shows_forms_in_answers};
 use super::lazy_membership::LazyMembership;
-use super::user_question::{UserQuestion, open_questions};
+use super::user_question::{UserQuestion, is_known, open_questions};
 use crate::bus::Membership;
 use crate::domain::wait_times;
 use crate::sys::mutex::lock;
@@ -27,6 +27,9 @@ use crate::team::{Reach, UserReachable};
 
 /// Forms in one answer: a client shows them one by one, and the call waits for all.
 const FORMS_AT_ONCE: usize = 4;
+
+/// Forms about questions of members that are open before the user's eyes at once. The others wait, as members could ask without end.
+const OPEN_FORMS: usize = 8;
 
 /// The user of one server's client.
 pub(super) struct User {
@@ -77,15 +80,25 @@ impl User {
     async fn ask_all(&self, peer: &Peer<RoleServer>, membership: &Membership) {
         let mut changes = membership.bus().changes();
         // Dropped with this future, and the open forms with it.
-        let mut forms = JoinSet::new();
+        let (mut permissions, mut others) = (JoinSet::new(), JoinSet::new());
         loop {
             changes.mark_unchanged();
-            for question in self.new_questions(membership, usize::MAX) {
-                forms.spawn(ask_by_request(peer.clone(), membership.clone(), question));
+            let room = OPEN_FORMS.saturating_sub(others.len());
+            for question in self.new_questions(membership, (usize::MAX, room)) {
+                let is_permission = matches!(question, UserQuestion::Permission(_));
+                let asking = ask_by_request(peer.clone(), membership.clone(), question);
+                if is_permission {
+                    permissions.spawn(asking)
+                } else {
+                    others.spawn(asking)
+                };
             }
-            while forms.try_join_next().is_some() {}
-            if changes.changed().await.is_err() {
-                return;
+            tokio::select! {
+                outcome = changes.changed() => if outcome.is_err() {
+                    return;
+                },
+                Some(_) = permissions.join_next() => {}
+                Some(_) = others.join_next() => {}
             }
         }
     }
@@ -127,7 +140,7 @@ impl User {
 
     /// Returns the questions that the user has not been asked, as forms.
     pub(super) fn questions(&self, membership: &Membership) -> Option<InputRequiredResult> {
-        let questions = self.new_questions(membership, FORMS_AT_ONCE);
+        let questions = self.new_questions(membership, (FORMS_AT_ONCE, FORMS_AT_ONCE));
         let forms: BTreeMap<_, _> = questions
             .iter()
             .filter_map(|question| {
@@ -155,16 +168,30 @@ impl User {
         }
     }
 
-    /// Returns the open questions that the user has not been asked, and marks them as asked.
-    fn new_questions(&self, membership: &Membership, limit: usize) -> Vec<UserQuestion> {
+    /// Returns the open questions that the user has not been asked, so many permissions and so many others at most, and marks them as
+    /// asked. A question stays marked until it is answered, also while whoever asked it is away.
+    fn new_questions(
+        &self,
+        membership: &Membership,
+        (mut permissions, mut others): (usize, usize),
+    ) -> Vec<UserQuestion> {
         let me = membership.session();
-        let mut open = membership.bus().look(|state| open_questions(state, me));
-        let mut asked = self.asked();
-        asked.retain(|key| open.iter().any(|question| question.key() == *key));
-        open.retain(|question| !asked.contains(&question.key()));
-        open.truncate(limit);
-        asked.extend(open.iter().map(UserQuestion::key));
-        open
+        membership.bus().look(|state| {
+            let mut asked = self.asked();
+            asked.retain(|key| is_known(state, key));
+            let mut new = open_questions(state, me);
+            new.retain(|question| {
+                let room = match question {
+                    UserQuestion::Permission(_) => &mut permissions,
+                    UserQuestion::Member { .. } | UserQuestion::Dispute { .. } => &mut others,
+                };
+                let is_new = *room > 0 && !asked.contains(&question.key());
+                *room -= usize::from(is_new);
+                is_new
+            });
+            asked.extend(new.iter().map(UserQuestion::key));
+            new
+        })
     }
 
     fn is_new_question_open(&self, membership: &Membership) -> bool {
@@ -187,18 +214,16 @@ async fn ask_by_request(peer: Peer<RoleServer>, membership: Membership, question
         let is_open = || membership.bus().look(|state| question.is_open(state));
         while is_open() && changes.changed().await.is_ok() {}
     };
-    let asking = async {
-        let limit = match &question {
-            // The bus's deadline ends it; this one applies if the bus fails.
-            UserQuestion::Permission(permission) => {
-                Duration::from_millis(permission.timeout_ms).saturating_mul(2)
-            }
-            UserQuestion::Member { .. } | UserQuestion::Dispute { .. } => wait_times::USER_ANSWERS,
-        };
-        put_form(&peer, question.form(membership.bus())?, limit).await
+    let limit = match &question {
+        // The bus's deadline ends it; this one applies if the bus fails.
+        UserQuestion::Permission(permission) => {
+            Duration::from_millis(permission.timeout_ms).saturating_mul(2)
+        }
+        UserQuestion::Member { .. } | UserQuestion::Dispute { .. } => wait_times::USER_ANSWERS,
     };
-    tokio::select! {
-        () = answered => {}
-        result = asking => question.settle(&membership, result).await,
-    }
+    let result = match question.form(membership.bus()) {
+        Some(form) => put_form(&peer, form, limit, answered).await,
+        None => None,
+    };
+    question.settle(&membership, result).await;
 }

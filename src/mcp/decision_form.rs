@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use rmcp::Peer;
 use rmcp::model::{
-    ClientCapabilities, ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult,
-    Implementation, ProtocolVersion, ServerRequest,
+    CancelledNotificationParam, ClientCapabilities, ClientResult, ElicitRequest,
+    ElicitRequestParams, ElicitResult, Implementation, ProtocolVersion, RequestId, ServerRequest,
 };
 use rmcp::service::{PeerRequestOptions, RequestContext, RoleServer};
 use serde_json::{Value, json};
@@ -112,16 +112,27 @@ fn form(message: String, schema: Value) -> Option<ElicitRequestParams> {
     }
 }
 
-/// Shows a form by a request of ours, and waits for the user. Returns `None` if the client did not show it.
+/// Shows a form by a request of ours, and waits for the user. Returns `None` if the client did not show it. Once the form is answered
+/// elsewhere, the request is cancelled, so that the client withdraws it.
 pub(super) async fn put_form(
     peer: &Peer<RoleServer>,
     form: ElicitRequestParams,
     limit: Duration,
+    answered: impl Future<Output = ()>,
 ) -> Option<ElicitResult> {
     let request = ServerRequest::ElicitRequest(ElicitRequest::new(form));
     let options = PeerRequestOptions::with_timeout(limit);
     let answer = match peer.send_cancellable_request(request, options).await {
-        Ok(handle) => handle.await_response().await,
+        Ok(handle) => {
+            let (request, shown) = (handle.id.clone(), handle.peer.clone());
+            tokio::select! {
+                answer = handle.await_response() => answer,
+                () = answered => {
+                    withdraw(&shown, request).await;
+                    return None;
+                }
+            }
+        }
         Err(error) => Err(error),
     };
     match answer {
@@ -131,6 +142,14 @@ pub(super) async fn put_form(
             tracing::warn!("failed to ask the client's user: {error}");
             None
         }
+    }
+}
+
+async fn withdraw(peer: &Peer<RoleServer>, request: RequestId) {
+    let reason = Some("it was answered elsewhere".to_owned());
+    let cancelled = CancelledNotificationParam::new(Some(request), reason);
+    if let Err(error) = peer.notify_cancelled(cancelled).await {
+        tracing::debug!("failed to withdraw a form: {error}");
     }
 }
 

@@ -8,7 +8,7 @@ use super::question_form::{Circumstances, question_form, yes};
 use crate::bus::rules::{HumanWish, Operation, PermissionReply};
 use crate::bus::state::{BodyRef, Conflict, Permission, State};
 use crate::bus::{Bus, BusError, Membership};
-use crate::domain::ids::{MessageId, SessionId};
+use crate::domain::ids::{MessageId, PermissionId, SessionId};
 use crate::domain::limits;
 use crate::domain::messaging::ConflictStep;
 use crate::domain::name::Name;
@@ -60,6 +60,15 @@ pub(super) fn open_questions(state: &State, me: SessionId) -> Vec<UserQuestion> 
     let undecided = state.open_conflicts().filter(|it| it.step == ConflictStep::Human);
     open.extend(undecided.map(|conflict| dispute(state, conflict)));
     open
+}
+
+/// Says whether what a key names still waits for the user, whether or not its form would be shown now.
+pub(super) fn is_known(state: &State, key: &str) -> bool {
+    if let Ok(id) = PermissionId::parse(key) {
+        return state.permission(&id).is_some();
+    }
+    let Ok(id) = MessageId::parse(key) else { return false };
+    state.asks_user(&id) || state.conflict(&id).is_some_and(Conflict::is_open)
 }
 
 fn dispute(state: &State, conflict: &Conflict) -> UserQuestion {
@@ -143,8 +152,13 @@ impl UserQuestion {
             },
         };
         match asked {
-            // Another answer came first.
-            Ok(()) | Err(BusError::Refused(_)) => {}
+            Ok(()) => {}
+            // Mostly another answer came first.
+            Err(BusError::Refused(refusal)) => {
+                if membership.bus().look(|state| self.is_open(state)) {
+                    tracing::warn!("the user's answer to {} was refused: {refusal}", self.key());
+                }
+            }
             Err(error) => tracing::warn!("failed to record the user's answer: {error}"),
         }
     }

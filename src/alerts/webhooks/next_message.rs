@@ -12,13 +12,16 @@ pub(super) fn sends(state: &State, me: SessionId) -> bool {
 /// Returns the first message to an address behind a seq. One that its sender took back before anybody saw it is none.
 pub(super) fn next_message<'s>(state: &'s State, to: &Audience, after: u64) -> Option<&'s Message> {
     let of_address = |message: &&Message| {
-        message.seq > after && message.audience.is_same(to) && !is_taken_back(message)
+        message.seq > after && message.audience.is_same(to) && !is_taken_back(state, message)
     };
     state.messages().filter(of_address).min_by_key(|message| message.seq)
 }
 
-fn is_taken_back(message: &Message) -> bool {
+/// A message that nobody has is one that waits for somebody, or that its sender took back before anybody came.
+fn is_taken_back(state: &State, message: &Message) -> bool {
     let mut deliveries = message.deliveries.iter();
-    !message.deliveries.is_empty()
-        && deliveries.all(|(_, delivery)| *delivery == Delivery::Superseded)
+    if message.deliveries.is_empty() {
+        return !state.is_queued(&message.id);
+    }
+    deliveries.all(|(_, delivery)| *delivery == Delivery::Superseded)
 }

@@ -59,6 +59,8 @@ pub enum Refusal {
     },
     #[error("`{name}` has left the team")]
     Gone { name: Name },
+    #[error("`{name}` has mail for whoever leads the team: choose another name")]
+    NameOfLead { name: Name },
     #[error("the name `{name}` is taken by a live {kind}: choose another")]
     NameTaken {
         name: Name,

@@ -46,6 +46,7 @@ fn answers<'s>(state: &'s State, sent: &MessageId) -> Option<&'s Message> {
     let is_answer = |message: &&Message| {
         message.reply_to.as_ref() == Some(sent)
             && message.from.member().is_some()
+            && message.audience.is_human()
             && message.kind != MessageKind::Nudge
             && message.class().answers()
     };

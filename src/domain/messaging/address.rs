@@ -110,7 +110,9 @@ impl Group {
 
     /// Parses `@word`, `#word` or `human`; none for any other text.
     pub fn parse(text: &str) -> Result<Option<Self>, AddressError> {
-        if text.strip_prefix('@').unwrap_or(text).eq_ignore_ascii_case(HUMAN) {
+        if text.eq_ignore_ascii_case(HUMAN)
+            || text.strip_prefix('@').is_some_and(|word| is_same_word(word, HUMAN))
+        {
             return Ok(Some(Self::Human));
         }
         let (make, word): (fn(Label) -> Self, _) =
@@ -215,6 +217,8 @@ mod tests {
             ("human", Address::Group(Group::Human)),
             ("Human", Address::Group(Group::Human)),
             ("@human", Address::Group(Group::Human)),
+            ("@humans", Address::Group(Group::Human)),
+            ("humans", member("humans")),
             ("fit:ann", elsewhere("fit", "ann")),
             ("fit:*", elsewhere("fit", "*")),
             ("fit:", elsewhere("fit", "")),

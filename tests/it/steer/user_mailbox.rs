@@ -6,7 +6,7 @@ use cli_team_bridge::mcp::client::{Forms, Lifecycle};
 use serde_json::{Value, json};
 
 use super::{done, json_of};
-use crate::support::{Member, Stage, until};
+use crate::support::{Member, Raw, Stage, until};
 
 const SCRIPT: &str = r#"
 [[agents.default.turns]]
@@ -82,6 +82,51 @@ async fn the_user_of_a_client_that_shows_forms_answers_in_one() {
     }
 }
 
+/// Reads on until the client is told something by this method.
+async fn told(session: &mut Raw, method: &str) -> Value {
+    loop {
+        let message = session.hear().await;
+        if message["method"] == method {
+            return message;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_form_that_is_answered_elsewhere_is_withdrawn_and_is_not_shown_again() {
+    let stage = Stage::new(SCRIPT);
+    let started = stage.start(&["orchestrator"]).await;
+    let mut lead = Raw::open_with(started, json!({ "elicitation": {} })).await;
+    lead.call("list_agents", json!({})).await;
+    let bob = stage.peer("bob").await;
+    let ask = async |words: &str| {
+        let question = json!({ "to": "human", "content": words, "signal": "question" });
+        let sent = bob.call("send_message", question).await;
+        sent["message_id"].as_str().unwrap().to_owned()
+    };
+    let first = ask("which colour?").await;
+    let form = told(&mut lead, "elicitation/create").await;
+    let text = form["params"]["message"].as_str().unwrap();
+    assert_eq!(text, format!("bob asks you: \"which colour?\" ({first})"));
+    done(&stage, &["send", "bob", "red", "--reply-to", &first]).await;
+    let withdrawn = told(&mut lead, "notifications/cancelled").await;
+    assert_eq!(withdrawn["params"]["requestId"], form["id"]);
+    // Whoever asks, leaves and comes back is shown no second time.
+    let second = ask("which size?").await;
+    let form = told(&mut lead, "elicitation/create").await;
+    bob.close().await;
+    let bob = stage.peer("bob").await;
+    let third = json!({ "to": "human", "content": "which day?", "signal": "question" });
+    bob.call("send_message", third).await;
+    let next = told(&mut lead, "elicitation/create").await;
+    assert!(next["params"]["message"].as_str().unwrap().contains("which day?"), "{next}");
+    assert_ne!(next["id"], form["id"]);
+    let open = questions(&stage).await;
+    assert!(open.iter().any(|question| question["id"] == second.as_str()), "{open:?}");
+    bob.close().await;
+    lead.close().await;
+}
+
 #[tokio::test]
 async fn the_orchestrator_answers_for_its_user_and_a_later_one_has_what_a_dead_one_left() {
     let stage = Stage::new(SCRIPT);
@@ -105,6 +150,9 @@ async fn the_orchestrator_answers_for_its_user_and_a_later_one_has_what_a_dead_o
 async fn answer(member: &Member, text: &str) {
     let heard = member.hear(|message| message["from"] == "human").await;
     assert_eq!(heard["signal"], "question", "{heard}");
+    // What it writes to others about it is no answer to the person.
+    let aside = json!({ "to": "cay", "content": "look", "reply_to": heard["id"] });
+    member.call("send_message", aside).await;
     let answer = json!({ "to": "human", "content": text, "reply_to": heard["id"] });
     member.call("send_message", answer).await;
 }
@@ -112,6 +160,7 @@ async fn answer(member: &Member, text: &str) {
 #[tokio::test]
 async fn the_person_waits_for_an_answer_and_reads_it_without_control_characters() {
     let stage = Stage::new(SCRIPT);
+    let cay = stage.peer("cay").await;
     let bob = stage.peer("bob").await;
     let ask = ["send", "bob", "done?", "--signal", "question", "--wait", "100"];
     let (said, ()) = tokio::join!(done(&stage, &ask), answer(&bob, "nearly\u{1b}[2J"));
@@ -126,4 +175,5 @@ async fn the_person_waits_for_an_answer_and_reads_it_without_control_characters(
     let said = done(&stage, &["send", "bob", "still?", "--wait", "1"]).await;
     assert!(said.starts_with("`bob` has not answered after 1."), "{said}");
     bob.close().await;
+    cay.close().await;
 }

@@ -21,7 +21,12 @@ pub(crate) struct Raw {
 
 impl Raw {
     /// Opens a session as MCP clients do.
-    pub(crate) async fn open((child, pipes): (Supervised, Pipes)) -> Self {
+    pub(crate) async fn open(started: (Supervised, Pipes)) -> Self {
+        Self::open_with(started, json!({})).await
+    }
+
+    /// Opens a session of a client with these capabilities.
+    pub(crate) async fn open_with((child, pipes): (Supervised, Pipes), can: Value) -> Self {
         let mut raw = Self {
             child,
             input: pipes.stdin,
@@ -30,7 +35,7 @@ impl Raw {
             instructions: String::new(),
         };
         let about = json!({
-            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "raw", "version": "1" }
+            "protocolVersion": "2025-06-18", "capabilities": can, "clientInfo": { "name": "raw", "version": "1" }
         });
         let id = raw.request("initialize", about).await;
         let answer = raw.answer(id).await;

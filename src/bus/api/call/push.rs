@@ -11,7 +11,10 @@ use crate::bus::rules::{Operation, Pick, is_proven_by_name};
 use crate::bus::state::{Delivery, Message};
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
-use crate::domain::messaging::DeliveryMethod;
+use crate::domain::messaging::{DeliveryMethod, Priority};
+
+/// How many times as much may be pushed and unproven before an urgent message waits.
+const URGENT_SHARE: usize = 4;
 
 /// The messages that one session has pushed, or has tried to.
 #[derive(Debug, Default)]
@@ -35,8 +38,8 @@ impl Membership {
         bytes: usize,
     ) -> Result<Option<Push>, BusError> {
         self.bus().refresh()?;
-        while self.has_room_for_push(bytes)
-            && let Some(id) = self.unpushed(pushed)
+        while let Some((id, is_urgent)) = self.unpushed(pushed)
+            && self.has_room_for_push(bytes, is_urgent)
         {
             pushed.ids.insert(id.clone());
             // Not by `Membership::call`, which proves the answers before it.
@@ -56,8 +59,8 @@ impl Membership {
         Ok(None)
     }
 
-    /// Says whether the pushes that nothing has proven yet leave room for another one.
-    fn has_room_for_push(&self, bytes: usize) -> bool {
+    /// Says whether the pushes that nothing has proven yet leave room for another one. What is urgent waits for little of that.
+    fn has_room_for_push(&self, bytes: usize, is_urgent: bool) -> bool {
         let session = self.session();
         let unproven: usize = self.bus().look(|state| {
             let calls = state.calls_in_flight_by(session, DeliveryMethod::Channel).into_iter();
@@ -67,11 +70,13 @@ impl Membership {
             };
             messages.map(|message| limits::HEADER_BYTES + length(message)).sum()
         });
-        unproven < limits::PUSHED_BYTES
+        let share = if is_urgent { URGENT_SHARE } else { 1 };
+        unproven < limits::PUSHED_BYTES.saturating_mul(share)
     }
 
-    /// Returns the first unread message that this session may still push.
-    fn unpushed(&self, pushed: &mut Pushed) -> Option<MessageId> {
+    /// Returns the first unread message that this session may still push, and whether it is urgent. News of who comes and goes is not
+    /// worth a turn.
+    fn unpushed(&self, pushed: &mut Pushed) -> Option<(MessageId, bool)> {
         let (name, session) = (self.name(), self.session());
         self.bus().look(|state| {
             pushed.ids.retain(|id| {
@@ -85,7 +90,9 @@ impl Membership {
                 }
                 _ => false,
             };
-            state.unread(name).find(is_due).map(|message| message.id.clone())
+            let mut due = state.unread(name).filter(|message| !message.is_presence());
+            let next = due.find(is_due)?;
+            Some((next.id.clone(), next.priority == Priority::Urgent))
         })
     }
 }

@@ -10,14 +10,14 @@ use crate::bus::rules::notice::{notice, quoted};
 use crate::bus::rules::refusal::Refusal;
 use crate::bus::rules::requests::{claimable_by, show_requests};
 use crate::bus::rules::tasks::write_assigned;
-use crate::bus::state::State;
+use crate::bus::state::{Member, State};
 use crate::domain::ids::SessionId;
-use crate::domain::member::{SessionNumber, Traits};
+use crate::domain::member::{MemberKind, SessionNumber, Traits};
 use crate::domain::messaging::Group;
 use crate::domain::name::Name;
 
 pub(in crate::bus::rules) fn join(writer: &mut Writer<'_>, new: &NewMember) -> Result<(), Refusal> {
-    let name = free_name(writer.state, &new.choice)?;
+    let name = free_name(writer.state, &new.choice, new.kind)?;
     writer.push(Event::MemberJoined(Joined {
         session: new.session,
         name: name.clone(),
@@ -98,7 +98,7 @@ pub(in crate::bus::rules) fn start(
         return Err(Refusal::TooManyAgents { limit });
     }
     let mut starting = new.starting.clone();
-    starting.name = free_name(writer.state, &new.choice)?;
+    starting.name = free_name(writer.state, &new.choice, MemberKind::Agent)?;
     starting.chosen = new.choice.is_chosen();
     starting.owner = me;
     let (session, name) = (starting.session, starting.name.clone());
@@ -132,10 +132,13 @@ fn free_name_of_pool(state: &State, pool: &[Name], cwd: &str) -> Result<Name, Re
     found.ok_or(Refusal::PoolTaken { names: pool.len() })
 }
 
-/// Finds a free name. A generated name is never a chosen one whose mail waits.
-fn free_name(state: &State, choice: &NameChoice) -> Result<Name, Refusal> {
+/// Finds a free name. A generated name is never a chosen one whose mail waits, and what a lead has left is for orchestrators alone.
+fn free_name(state: &State, choice: &NameChoice, kind: MemberKind) -> Result<Name, Refusal> {
+    let is_of_lead =
+        |name: &Name| kind != MemberKind::Orchestrator && state.has_mail_for_lead(name);
     match choice {
         NameChoice::Chosen(name) => match state.live(name) {
+            None if is_of_lead(name) => Err(Refusal::NameOfLead { name: name.clone() }),
             None => Ok(name.clone()),
             Some(holder) => Err(Refusal::NameTaken {
                 name: name.clone(),
@@ -148,7 +151,8 @@ fn free_name(state: &State, choice: &NameChoice) -> Result<Name, Refusal> {
             let numbered = (2..).map(|number| base.numbered(number));
             let mut candidates = std::iter::once(base.clone()).chain(numbered);
             let free = |name: &Name| {
-                state.member(name).is_none_or(|member| !member.chosen && member.session.is_none())
+                let is_free = |member: &Member| !member.chosen && member.session.is_none();
+                state.member(name).is_none_or(is_free) && !is_of_lead(name)
             };
             Ok(candidates.find(free).expect("there are more numbers than members"))
         }

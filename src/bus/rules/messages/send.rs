@@ -151,15 +151,22 @@ pub(in crate::bus::rules) fn send_as_human(
         return Err(Refusal::SignalOfMembers { signal });
     }
     let to = if audience.is_one() { to } else { responsive(writer.state, to) };
-    let to = with_room(writer, &audience, to)?;
-    let first = to.first().cloned().ok_or(Refusal::NobodyElse)?;
     let asked = reply_to.and_then(|id| writer.state.message(id));
-    let answered = asked.filter(|message| to.iter().all(|name| message.is_readable_by(name)));
     // It decides what members disagree about, whoever has the message that it answers.
     let in_dispute = asked.filter(|message| {
         let conflict = writer.state.conflict(&message.thread);
         conflict.is_some_and(Conflict::is_open)
     });
+    let settled = asked.filter(|asked| {
+        let asker_reads = asked.from.member().is_some_and(|from| to.contains(from));
+        asked.audience.is_human() && asker_reads && signal.class().answers()
+    });
+    // What the user was asked for finds room.
+    let is_awaited =
+        in_dispute.is_some() || settled.is_some_and(|it| writer.state.asks_user(&it.id));
+    let to = if is_awaited { to } else { with_room(writer, &audience, to)? };
+    let first = to.first().cloned().ok_or(Refusal::NobodyElse)?;
+    let answered = asked.filter(|message| to.iter().all(|name| message.is_readable_by(name)));
     let post = Post {
         priority,
         reply_to: answered.map(|message| message.id.clone()),
@@ -169,10 +176,6 @@ pub(in crate::bus::rules) fn send_as_human(
         more: Some(Box::new(more)),
         ..Post::of_human(first, body.clone())
     };
-    let settled = answered.filter(|asked| {
-        let sender_reads = asked.from.member().is_some_and(|from| post.to.contains(from));
-        asked.audience.is_human() && sender_reads && signal.class().answers()
-    });
     conflicts::send_as_human(writer, post);
     if let Some(asked) = settled {
         settle_question(writer, &asked.id);

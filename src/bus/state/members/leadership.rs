@@ -10,6 +10,7 @@ use crate::bus::state::{Message, Session, State};
 use crate::domain::ids::SessionId;
 use crate::domain::member::{MemberKind, PLAN_ROLE};
 use crate::domain::messaging::Audience;
+use crate::domain::name::Name;
 
 impl Session {
     /// Says whether it runs a plan: it has no model that reads its mail.
@@ -29,6 +30,11 @@ impl State {
     /// Returns the orchestrator that leads.
     pub fn lead(&self) -> Option<&Session> {
         self.session(self.lead?)
+    }
+
+    /// Says whether a name has unread mail for whoever leads, or for the user.
+    pub(in crate::bus) fn has_mail_for_lead(&self, name: &Name) -> bool {
+        self.unread(name).any(|message| message.is_for_lead() || message.audience.is_human())
     }
 
     /// Returns who speaks with the user for the whole team: the lead, if it responds and has a model.

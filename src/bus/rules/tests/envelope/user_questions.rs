@@ -106,7 +106,8 @@ fn who_speaks_with_the_user_answers_for_them_and_what_is_no_answer_leaves_a_ques
     let id = world.send_with(bob, "human", signal("question"));
     let (call, _) = world.take(lead);
     world.settle(lead, call, true);
-    // Neither a question back, nor words of others, nor words of the user to others.
+    // Neither a question back, nor words to others, nor words of others, nor words of the user to others.
+    world.ask(lead, sending("eve", "look into it", Some(&id.to_string())));
     world.ask(lead, sending_with("bob", signal("question"), Some(&id)));
     says(&mut world, "eve", &id);
     assert!(matches!(
@@ -165,4 +166,66 @@ fn the_oldest_of_too_many_questions_is_a_message_only() {
         world.send_with(asker, "human", signal("question"));
     }
     assert_eq!(questions(&world).len(), limits::USER_QUESTIONS);
+}
+
+#[test]
+fn what_a_lead_has_left_is_for_no_other_member_that_takes_its_name() {
+    let mut world = World::new();
+    let (lead, bob) = (world.lead(), world.peer("bob"));
+    let question = world.send_with(bob, "human", signal("question"));
+    let news = sent(&world.ask(bob, sending("@lead", "news", None))).id.clone();
+    world.reap(&[lead]);
+    let new = world.joining(NameChoice::Chosen(name("orchestrator")), MemberKind::Peer, &[]);
+    let refused = world.try_ask(None, Operation::Join(Box::new(new))).unwrap_err();
+    assert_eq!(refused, Refusal::NameOfLead { name: name("orchestrator") });
+    let peer = world.join(NameChoice::Like(name("orchestrator")), MemberKind::Peer);
+    assert_eq!(world.state.session(peer).unwrap().name, name("orchestrator-2"));
+    // The next orchestrator has it, whatever its name is, and then the name is free.
+    world.take_lead("boss");
+    world.due();
+    let unread = world.unread("boss");
+    assert!(unread.contains(&question) && unread.contains(&news), "{unread:?}");
+    world.join(NameChoice::Chosen(name("orchestrator")), MemberKind::Peer);
+}
+
+#[test]
+fn the_answer_of_the_user_finds_room_in_a_full_inbox() {
+    let mut world = World::new();
+    let (lead, bob) = (world.lead(), world.peer("bob"));
+    let limits = limits::TeamLimits { unread: 3, ..world.state.limits() };
+    world.ask(lead, Operation::Limit(limits));
+    let id = world.send_with(bob, "human", signal("question"));
+    while world.try_ask(lead, sending("bob", "more", None)).is_ok() {
+        world.pass(3_000);
+    }
+    let answer = sent(&says(&mut world, "bob", &id)).id.clone();
+    assert!(world.unread("bob").contains(&answer));
+    assert_eq!(questions(&world), []);
+    // What nobody has asked for waits until there is room.
+    let wish = HumanWish::Send {
+        to: "bob".into(),
+        body: text("and more"),
+        priority: None,
+        reply_to: Some(id),
+        signal: None,
+    };
+    let refused = world.try_ask(None, Operation::ByHuman(wish)).unwrap_err();
+    assert!(matches!(refused, Refusal::InboxFull { .. }), "{refused}");
+}
+
+#[test]
+fn of_too_many_questions_those_of_members_that_have_left_give_way() {
+    let mut world = World::new();
+    world.lead();
+    let bob = world.peer("bob");
+    let kept = world.send_with(bob, "human", signal("question"));
+    for number in 0..=limits::USER_QUESTIONS {
+        let asker = world.peer(&format!("p{number}"));
+        world.send_with(asker, "human", signal("question"));
+        world.leave(asker);
+    }
+    assert_eq!(
+        (questions(&world).len(), questions(&world)[0].clone()),
+        (limits::USER_QUESTIONS, kept)
+    );
 }

@@ -16,11 +16,11 @@ impl State {
         self.user_questions.contains(id)
     }
 
-    /// Notes a question, and ends the one that a message answers. Beyond a limit the oldest is only a message any more.
+    /// Notes a question, and ends the one that a message answers. Beyond a limit one is only a message any more.
     pub(in crate::bus::state) fn note_question(&mut self, sent: &MessageSent) {
         if let Some(asked) = &sent.reply_to
             && self.asks_user(asked)
-            && self.message(&sent.id).is_some_and(|message| self.is_answer(message, asked))
+            && self.message(&sent.id).is_some_and(|message| self.answers_question(message, asked))
         {
             self.forget_question(asked);
         }
@@ -35,9 +35,25 @@ impl State {
         if sent.audience.is_human() && wants_answer {
             self.user_questions.push_back(sent.id.clone());
             while self.user_questions.len() > limits::USER_QUESTIONS {
-                self.user_questions.pop_front();
+                self.forget_a_question();
             }
         }
+    }
+
+    /// Says whether a message answers a question of the user, and its asker gets it.
+    fn answers_question(&self, message: &Message, asked: &MessageId) -> bool {
+        let from = self.message(asked).and_then(|question| question.from.member());
+        from.is_some_and(|name| message.delivery(name).is_some()) && self.is_answer(message, asked)
+    }
+
+    /// Forgets the oldest question of a member that has left, else the oldest of all.
+    fn forget_a_question(&mut self) {
+        let is_gone = |id: &MessageId| {
+            let asker = self.message(id).and_then(|message| message.from.member());
+            asker.is_none_or(|asker| self.live(asker).is_none())
+        };
+        let place = self.user_questions.iter().position(is_gone).unwrap_or_default();
+        self.user_questions.remove(place);
     }
 
     pub(in crate::bus::state) fn forget_question(&mut self, id: &MessageId) {
