@@ -58,7 +58,10 @@ impl Steering {
         let decided = decided.or_else(|| self.look(|state| beside(state, &id, answered.as_ref())));
         if let Some(limit) = wait {
             let outcome = Outcome::new("send", &audience, Ended::Pending).with_message(&id);
-            return Ok(self.await_reply(outcome, (&id, &audience), limit).await?.adding(decided));
+            let outcome = self.await_reply(outcome, (&id, &audience), limit).await?;
+            // Nothing of ours stands behind the words of a member.
+            let is_answered = outcome.ended == Ended::Done;
+            return Ok(if is_answered { outcome } else { outcome.adding(decided) });
         }
         let outcome = Outcome::new("send", &audience, Ended::Pending).with_message(&id);
         let Audience::One(to) = audience else {
