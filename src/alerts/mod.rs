@@ -4,7 +4,7 @@
 //! looking at the state (`watch_state`) and when it is sent by the pure `pacing`; the targets are at the edge. A target that
 //! fails never delays anything else: the user is warned once, until it works again.
 //!
-//! The bridge that joined first passes messages on to the user's webhooks, too ([`webhooks`]).
+//! The lead passes messages on to the webhooks of the user, too (`webhooks`).
 
 mod next_change;
 mod notification;
