@@ -121,8 +121,12 @@ pub(in crate::bus::rules) fn name_holder_first(state: &State, new: &NewMember) -
 }
 
 /// Finds a free name of a pool: the one last used in this directory, else the first.
-fn free_name_of_pool(state: &State, pool: &[Name], cwd: &str) -> Result<Name, Refusal> {
-    let free = |name: &Name| state.live(name).is_none();
+fn free_name_of_pool(
+    state: &State,
+    (pool, cwd): (&[Name], &str),
+    is_of_lead: impl Fn(&Name) -> bool,
+) -> Result<Name, Refusal> {
+    let free = |name: &Name| state.live(name).is_none() && !is_of_lead(name);
     let mut departed = state.departed().rev();
     let used_here = departed.find(|left| {
         left.cwd.as_deref() == Some(cwd) && pool.contains(&left.name) && free(&left.name)
@@ -146,7 +150,7 @@ fn free_name(state: &State, choice: &NameChoice, kind: MemberKind) -> Result<Nam
                 session: holder.id,
             }),
         },
-        NameChoice::FromPool { pool, cwd } => free_name_of_pool(state, pool, cwd),
+        NameChoice::FromPool { pool, cwd } => free_name_of_pool(state, (pool, cwd), is_of_lead),
         NameChoice::Like(base) => {
             let numbered = (2..).map(|number| base.numbered(number));
             let mut candidates = std::iter::once(base.clone()).chain(numbered);
