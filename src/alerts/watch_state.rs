@@ -26,6 +26,13 @@ pub(super) enum Subject {
     Workflow(WorkflowId),
 }
 
+impl Subject {
+    /// Says whether it concerns the user of the whole team, whom the lead tells. Whoever leads later has seen it, and tells nothing anew.
+    fn is_of_team(&self) -> bool {
+        matches!(self, Self::Question(_) | Self::Decision(_))
+    }
+}
+
 /// Something that is worth a notification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Alert {
@@ -57,7 +64,10 @@ impl Watch {
         let mut standing = standing(state, me);
         let now: BTreeSet<_> = standing.iter().map(|alert| alert.subject.clone()).collect();
         let Some(seen) = self.seen.replace(now) else { return Vec::new() };
-        standing.retain(|alert| !seen.contains(&alert.subject));
+        let leads = state.is_lead(me);
+        standing.retain(|alert| {
+            !seen.contains(&alert.subject) && (leads || !alert.subject.is_of_team())
+        });
         standing
     }
 }
@@ -77,7 +87,7 @@ pub(super) fn still_stands(state: &State, subject: &Subject) -> bool {
     }
 }
 
-/// Returns all that a bridge's user would be notified of if it were new.
+/// Returns all that a user of a bridge would be notified of if it were new; what concerns the whole team, if that bridge leads.
 fn standing(state: &State, me: SessionId) -> Vec<Alert> {
     let Some(own) = state.session(me) else { return Vec::new() };
     let is_mine = |session: &&Session| session.owner == Some(me);
@@ -101,15 +111,13 @@ fn standing(state: &State, me: SessionId) -> Vec<Alert> {
             text: Some(AlertText::Line(workflow.name.clone())),
         })
     });
-    // What is for the user of the whole team, one bridge tells.
-    let leads = state.is_lead(me);
-    let questions = state.questions_for_user().filter(|_| leads).map(|message| Alert {
+    let questions = state.questions_for_user().map(|message| Alert {
         kind: AlertKind::Question,
         subject: Subject::Question(message.id.clone()),
         words: format!("{} asks you something ({})", message.from, message.id),
         text: Some(AlertText::Stored(message.body)),
     });
-    let undecided = state.open_conflicts().filter(|conflict| leads && asks_user(conflict));
+    let undecided = state.open_conflicts().filter(|conflict| asks_user(conflict));
     let decisions = undecided.map(|conflict| {
         let names: Vec<_> = conflict.names().map(Name::as_str).collect();
         Alert {

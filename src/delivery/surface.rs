@@ -7,7 +7,6 @@
 
 use Way::{Channel, Drain, Hook, Inject, Notice, Piggyback, Prompt, Pull, Steer, Watch};
 
-use crate::domain::messaging::DeliveryMethod;
 use crate::domain::text::suggest::nearest;
 
 /// A way in which messages reach a session.
@@ -33,23 +32,6 @@ pub enum Way {
     Piggyback,
     /// The model asks.
     Pull,
-}
-
-impl Way {
-    /// Returns the method by which the way delivers; none if it only announces messages.
-    pub fn method(self) -> Option<DeliveryMethod> {
-        Some(match self {
-            Steer => DeliveryMethod::Steer,
-            Drain => DeliveryMethod::Drain,
-            Prompt => DeliveryMethod::Prompt,
-            Inject => DeliveryMethod::Inject,
-            Channel => DeliveryMethod::Channel,
-            Hook => DeliveryMethod::Hook,
-            Piggyback => DeliveryMethod::Piggyback,
-            Pull => DeliveryMethod::Pull,
-            Notice | Watch => return None,
-        })
-    }
 }
 
 /// A program in which models work.
@@ -107,11 +89,6 @@ pub fn known(word: &str) -> Option<&'static Surface> {
     })
 }
 
-/// Returns the ways to a session that joined by itself. An unknown program has those of every session.
-pub fn ways(surface: Option<&str>) -> &'static [Way] {
-    surface.and_then(known).map_or(EVERY, |surface| surface.joined)
-}
-
 /// Returns what to tell of a surface that is not known: the known ones, nearest first.
 pub fn about_unknown(word: &str) -> Option<String> {
     if known(word).is_some() {
@@ -135,6 +112,22 @@ mod tests {
 
     use crate::config::{Config, Load};
     use crate::delivery::capabilities::{Reach, Shown};
+    use crate::domain::messaging::DeliveryMethod;
+
+    /// Returns the method by which a way delivers; none if it only announces messages.
+    fn method(way: Way) -> Option<DeliveryMethod> {
+        Some(match way {
+            Steer => DeliveryMethod::Steer,
+            Drain => DeliveryMethod::Drain,
+            Prompt => DeliveryMethod::Prompt,
+            Inject => DeliveryMethod::Inject,
+            Channel => DeliveryMethod::Channel,
+            Hook => DeliveryMethod::Hook,
+            Piggyback => DeliveryMethod::Piggyback,
+            Pull => DeliveryMethod::Pull,
+            Notice | Watch => return None,
+        })
+    }
 
     #[test]
     fn a_surface_is_found_by_its_names_however_they_are_written() {
@@ -146,10 +139,8 @@ mod tests {
     }
 
     #[test]
-    fn every_session_can_ask_and_only_known_ones_have_more() {
-        assert_eq!(ways(Some("emacs")), EVERY);
-        assert_eq!(ways(None), EVERY);
-        assert_eq!(ways(Some("claude_code"))[..2], [Channel, Hook]);
+    fn every_session_can_ask() {
+        assert_eq!(known("claude_code").unwrap().joined[..2], [Channel, Hook]);
         for surface in &SURFACES {
             for ways in [surface.led, surface.joined].into_iter().filter(|ways| !ways.is_empty()) {
                 assert_eq!(ways[ways.len() - 2..], [Piggyback, Pull], "{}", surface.name);
@@ -170,7 +161,7 @@ mod tests {
             let of_bridge = Reach::of(profile.mid_turn.value, shown).methods();
             let of_tools = [DeliveryMethod::Piggyback, DeliveryMethod::Pull];
             let expected: Vec<_> = of_bridge.into_iter().chain(of_tools).collect();
-            let methods: Vec<_> = led.iter().filter_map(|way| way.method()).collect();
+            let methods: Vec<_> = led.iter().filter_map(|way| method(*way)).collect();
             assert_eq!(methods, expected, "{name}");
         }
     }

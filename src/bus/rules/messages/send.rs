@@ -157,7 +157,8 @@ pub(in crate::bus::rules) fn send_as_human(
         let conflict = writer.state.conflict(&message.thread);
         conflict.is_some_and(Conflict::is_open)
     });
-    let settled = asked.filter(|asked| {
+    let answered = asked.filter(|message| to.iter().all(|name| message.is_readable_by(name)));
+    let settled = answered.filter(|asked| {
         let asker_reads = asked.from.member().is_some_and(|from| to.contains(from));
         asked.audience.is_human() && asker_reads && signal.class().answers()
     });
@@ -166,7 +167,6 @@ pub(in crate::bus::rules) fn send_as_human(
         in_dispute.is_some() || settled.is_some_and(|it| writer.state.asks_user(&it.id));
     let to = if is_awaited { to } else { with_room(writer, &audience, to)? };
     let first = to.first().cloned().ok_or(Refusal::NobodyElse)?;
-    let answered = asked.filter(|message| to.iter().all(|name| message.is_readable_by(name)));
     let post = Post {
         priority,
         reply_to: answered.map(|message| message.id.clone()),

@@ -18,8 +18,8 @@ Examples:
   cli-team-bridge send codex \"use the new parser\"   send a line
   cli-team-bridge send @reviewer \"look at main\"     send a line to all reviewers
   cli-team-bridge send codex \"done?\" --wait 60      wait for the answer, and print it
-  git diff | cli-team-bridge send codex -            send what stands on stdin
-  cli-team-bridge messages --member codex            show what it wrote since")]
+  git diff | cli-team-bridge send codex -           send what stands on stdin
+  cli-team-bridge messages --member codex           show what it wrote since")]
 pub(crate) struct SendArguments {
     #[command(flatten)]
     place: TeamPlace,

@@ -110,6 +110,9 @@ fn who_speaks_with_the_user_answers_for_them_and_what_is_no_answer_leaves_a_ques
     world.ask(lead, sending("eve", "look into it", Some(&id.to_string())));
     world.ask(lead, sending_with("bob", signal("question"), Some(&id)));
     says(&mut world, "eve", &id);
+    // Neither do words of the user to all, of whom some cannot read the question: they begin a thread.
+    assert_eq!(sent(&says(&mut world, "all", &id)).reply_to, None);
+    assert!(world.state.awaited_answer(&id).is_some());
     assert!(matches!(
         world.refuse(eve, sending("bob", "no", Some(&id.to_string()))),
         Refusal::UnknownMessage { .. }
