@@ -17,3 +17,4 @@ mod watch_state;
 pub use self::notification::Notification;
 pub use self::send_alerts::Alerts;
 pub use self::targets::Targets;
+pub use self::webhooks::messages_waiting;

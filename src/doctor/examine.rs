@@ -75,7 +75,13 @@ pub async fn examine(
             NetworkPlace::Refused
         };
         let fixing = *fixing;
-        let work = move || examine_bus_directory::examine(&directory, &proof, place, fixing);
+        let (webhooks, environment) = (config.webhooks().to_vec(), launch.environment.clone());
+        let work = move || {
+            let is_set =
+                |name: &str| environment.iter().any(|(one, value)| one == name && !value.is_empty());
+            let webhooks = (&*webhooks, is_set);
+            examine_bus_directory::examine(&directory, &proof, place, fixing, webhooks)
+        };
         let mut findings = limited(&Subject::Bus, work, on_step).await;
         findings.extend(tracked_by_git(launch).await);
         findings

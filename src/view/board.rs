@@ -115,7 +115,7 @@ impl Board {
             tasks,
             requests: requests(state, texts),
             ended_requests: RequestRow::of_ended(state, most_ended, texts),
-            conflicts: ConflictRow::all(state, most_ended),
+            conflicts: ConflictRow::all(state, most_ended, texts),
             workflows: workflows(state, most_ended),
             problems: problems::of(state, &members, looked.damaged_lines, now),
             totals: Totals::of(state, &members, not_shown),
@@ -151,7 +151,7 @@ impl Board {
         let of_agent = || {
             let is_at_it = |row: &&MemberRow| row.task_id.as_ref() == Some(&task.task_id);
             let word = self.members.iter().find(is_at_it)?.state.as_str();
-            matches!(word, "stalled" | "stuck" | "hung" | "waiting_permission").then_some(word)
+            matches!(word, "stalled" | "stuck" | "hung" | "gone" | "waiting_permission").then_some(word)
         };
         match task.status.as_str() {
             "running" if task.cancel_asked => "cancelling",

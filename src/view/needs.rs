@@ -190,7 +190,7 @@ pub(super) fn of(
     });
     let asks_user = |conflict: &&Conflict| conflict.step == ConflictStep::Human;
     let decisions = state.open_conflicts().filter(asks_user).map(|conflict| {
-        let row = ConflictRow::of(conflict);
+        let row = ConflictRow::of(state, conflict, texts);
         Need {
             kind: NeedKind::Decision,
             state: None,
@@ -202,6 +202,7 @@ pub(super) fn of(
             until: None,
         }
     });
+    let decisions: Vec<_> = decisions.collect();
     let questions = questions(state, texts);
     asked.chain(approvals).chain(questions).chain(decisions).chain(stuck).collect()
 }

@@ -7,4 +7,5 @@ mod message_post;
 mod next_message;
 mod pass_on;
 
+pub use self::next_message::messages_waiting;
 pub(super) use self::pass_on::PassOn;

@@ -28,7 +28,7 @@ pub(crate) struct TrustArguments {
     #[arg(value_name = "DIR|FILE")]
     path: Option<PathBuf>,
     /// Approve without a prompt, provided that the file has this SHA-256.
-    #[arg(long, value_name = "SHA256")]
+    #[arg(long, value_name = "SHA256", num_args = 0..=1, default_missing_value = "")]
     yes: Option<String>,
     /// Revoke every approval of that file, for all versions of it.
     #[arg(long, conflicts_with = "yes")]
@@ -74,6 +74,10 @@ pub(crate) fn run(arguments: &TrustArguments) -> Result<(), Failure> {
     }
     let agreed = match &arguments.yes {
         Some(hash) if *hash == file.sha256 => true,
+        Some(hash) if hash.is_empty() => {
+            let how = format!("once you have read what stands above, add it: --yes {}", file.sha256);
+            return Err(with_hint("--yes needs the SHA-256 of the file", how));
+        }
         Some(_) => {
             return Err(with_hint("--yes names another SHA-256", "review the file shown above"));
         }

@@ -4,9 +4,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::{examine_rights, judge_bus, judge_sessions};
+use super::{examine_rights, judge_bus, judge_sessions, judge_webhooks};
 use crate::bus::state::State;
 use crate::bus::storage::file::{Examined, Proof, examine as examine_bus};
+use crate::config::Webhook;
 use crate::doctor::finding::{Finding, Fixing, Subject};
 use crate::domain::env_vars;
 use crate::domain::ids::SessionId;
@@ -33,6 +34,7 @@ pub(crate) fn examine(
     proof: &Proof,
     place: NetworkPlace,
     fixing: Fixing,
+    (webhooks, is_set): (&[Webhook], impl Fn(&str) -> bool),
 ) -> Vec<Finding> {
     let mut findings = vec![file_system(directory, place)];
     let mut examined = examine_bus(directory, proof);
@@ -71,6 +73,7 @@ pub(crate) fn examine(
         let suspended = suspended(state);
         findings.extend(judge_sessions::judge(state, &bus.presences, &suspended, now_ns));
         findings.push(judge_sessions::judge_leftovers(&leftovers(directory, state)));
+        findings.extend(judge_webhooks::judge(state, webhooks, is_set));
     }
     findings.extend(judge_sessions::judge_presences(directory, &bus));
     findings.extend(put_aside(directory));

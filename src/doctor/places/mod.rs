@@ -9,3 +9,4 @@ pub(super) mod examine_rights;
 mod judge_bus;
 mod judge_client;
 mod judge_sessions;
+mod judge_webhooks;

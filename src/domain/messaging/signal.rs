@@ -139,6 +139,19 @@ pub enum SignalError {
     ReservedForBus(&'static str),
 }
 
+impl SignalError {
+    /// Leaves out the words of which nothing can be sent.
+    #[must_use]
+    pub fn among(mut self, can_send: impl Fn(SignalClass) -> bool) -> Self {
+        if let Self::Unknown { nearest, words, .. } = &mut self {
+            let fits = |word: &str| Signal::known(word).is_some_and(|known| can_send(known.class));
+            words.retain(|word| fits(word));
+            nearest.retain(|word| fits(word));
+        }
+        self
+    }
+}
+
 fn meant(nearest: &[String]) -> String {
     let quoted: Vec<_> = nearest.iter().map(|word| format!("`{word}`")).collect();
     match quoted.as_slice() {
@@ -308,6 +321,14 @@ mod tests {
                 assert_eq!(serde_json::from_value::<Signal>(stored).unwrap(), signal);
             }
         }
+    }
+
+    #[test]
+    fn a_person_is_told_only_words_that_a_person_sends() {
+        let error = Signal::parse("shft").unwrap_err().among(|class| class.is_for_person(true));
+        let SignalError::Unknown { nearest, words, .. } = error else { panic!("{error}") };
+        assert!(nearest.is_empty(), "{nearest:?}");
+        assert!(words.contains(&"question") && !words.contains(&"shift"), "{words:?}");
     }
 
     #[test]

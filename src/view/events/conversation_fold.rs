@@ -10,6 +10,7 @@ use crate::bus::state::State;
 use crate::domain::ids::MessageId;
 use crate::domain::messaging::{Author, MessageKind, Priority};
 use crate::domain::text::visible_letters::beginning;
+use crate::view::shown::{WithdrawnMessage, why_withdrawn};
 use crate::view::{Moment, Texts};
 
 /// The last messages of a team.
@@ -113,7 +114,7 @@ impl Conversation {
                         }
                     }
                 }
-                Event::MessageSuperseded { id, members } => self.withdraw(id, members, at),
+                Event::MessageSuperseded { id, members } => self.withdraw(entry, id, members),
                 Event::MessageExpired { id, member } => {
                     self.change(id, member.as_str(), |receipt| {
                         receipt.ends(ReceiptStatus::Expired, at);
@@ -207,8 +208,17 @@ impl Conversation {
         }
     }
 
-    fn withdraw(&mut self, id: &MessageId, members: &Addressees, at: Moment) {
+    fn withdraw(&mut self, entry: &Entry, id: &MessageId, members: &Addressees) {
         let Some(letter) = self.letter(id) else { return };
+        let why = why_withdrawn(
+            entry,
+            &WithdrawnMessage {
+                id: &letter.message_id,
+                from: &letter.from,
+                thread: &letter.thread_id,
+                request: letter.request_id.as_deref(),
+            },
+        );
         for receipt in &mut letter.receipts {
             let is_meant = match members {
                 Addressees::Named(names) => {
@@ -220,7 +230,7 @@ impl Conversation {
                 }
             };
             if is_meant {
-                receipt.ends(ReceiptStatus::Withdrawn, at);
+                receipt.withdrawn(why.as_ref(), Moment(entry.ts));
             }
         }
     }

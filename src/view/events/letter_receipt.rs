@@ -32,6 +32,9 @@ pub struct Receipt {
     /// When it was withdrawn, or given up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Moment>,
+    /// Why it was withdrawn, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -89,7 +92,8 @@ impl Receipt {
         let method = self.method.as_ref().map(|method| format!(" by {method}")).unwrap_or_default();
         let after = self.after(sent).unwrap_or_default();
         let note = self.said().unwrap_or_default();
-        format!("{}: {}{method}{after}{note}", self.member, self.status.as_str())
+        let why = self.why.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
+        format!("{}: {}{method}{after}{why}{note}", self.member, self.status.as_str())
     }
 
     /// Says how long after the sending it was acknowledged, or else seen.
@@ -103,7 +107,7 @@ impl Receipt {
         self.note.as_ref().map(|note| format!(": {}", quoted(note, limits::PROMPT_CHARS)))
     }
 
-    pub(super) fn unread(member: String) -> Self {
+    pub(crate) fn unread(member: String) -> Self {
         Self {
             member,
             status: ReceiptStatus::Unread,
@@ -113,6 +117,7 @@ impl Receipt {
             acknowledged_at: None,
             note: None,
             ended_at: None,
+            why: None,
         }
     }
 
@@ -194,6 +199,14 @@ impl Receipt {
         if self.status == ReceiptStatus::Delivered {
             *self = Self::unread(std::mem::take(&mut self.member));
         }
+    }
+
+    /// Notes that it was withdrawn, unless there was another end before.
+    pub(super) fn withdrawn(&mut self, why: Option<&String>, at: Moment) {
+        if !self.status.is_final() {
+            self.why = why.cloned();
+        }
+        self.ends(ReceiptStatus::Withdrawn, at);
     }
 
     /// Notes an end without a reader, unless there was another end before.

@@ -7,7 +7,7 @@ use crate::bus::state::{Conflict, State};
 use crate::domain::limits;
 use crate::domain::messaging::{Author, ConflictStep};
 use crate::domain::text::visible_letters::quoted;
-use crate::view::Moment;
+use crate::view::{Moment, Texts};
 
 /// A disagreement in a thread.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -43,14 +43,21 @@ pub struct PartyRow {
     pub name: String,
     /// The message that says what it stands for.
     pub position: String,
+    /// The beginning of that message, as one line; missing if it cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub words: Option<String>,
 }
 
 impl ConflictRow {
-    pub fn of(conflict: &Conflict) -> Self {
+    pub fn of(state: &State, conflict: &Conflict, texts: &mut dyn Texts) -> Self {
         let end = conflict.end.as_ref();
+        let most = limits::NEED_CHARS / conflict.parties.len().max(1);
         let parties = conflict.parties.iter().map(|party| PartyRow {
             name: party.name.to_string(),
             position: party.position.to_string(),
+            words: state
+                .message(&party.position)
+                .and_then(|message| texts.first_words(message.body, most)),
         });
         let (round, arbiter) = match &conflict.step {
             _ if end.is_some() => (None, None),
@@ -72,10 +79,15 @@ impl ConflictRow {
     }
 
     /// Returns those that are not over, oldest first, and then the last that are, newest first.
-    pub(in crate::view) fn all(state: &State, most_ended: usize) -> Vec<Self> {
-        let mut open: Vec<_> = state.open_conflicts().map(Self::of).collect();
+    pub(in crate::view) fn all(
+        state: &State,
+        most_ended: usize,
+        texts: &mut dyn Texts,
+    ) -> Vec<Self> {
+        let mut row = |conflict| Self::of(state, conflict, texts);
+        let mut open: Vec<_> = state.open_conflicts().map(&mut row).collect();
         open.sort_by_key(|row| row.since);
-        open.extend(state.last_ended_conflicts().take(most_ended).map(Self::of));
+        open.extend(state.last_ended_conflicts().take(most_ended).map(row));
         open
     }
 
@@ -103,13 +115,16 @@ impl ConflictRow {
 
     /// Says what the user has to decide, and where it stands.
     pub(in crate::view) fn for_user(&self) -> String {
-        let stand = |party: &PartyRow| format!("{} for {}", party.name, party.position);
+        let stand = |party: &PartyRow| match &party.words {
+            Some(words) => format!("{}: {}", party.name, quoted(words, limits::NEED_CHARS)),
+            None => format!("{} for {}", party.name, party.position),
+        };
         let positions: Vec<_> = self.parties.iter().map(stand).collect();
         let about = self.about.as_ref().map(|about| format!(" about {}", quoted(about, 80)));
         format!(
-            "they disagree{}, {}: `cli-team-bridge messages --thread {}` shows it",
+            "they disagree{}; {}. `cli-team-bridge messages --thread {}` shows all of it",
             about.unwrap_or_default(),
-            positions.join(", "),
+            positions.join("; "),
             self.thread
         )
     }

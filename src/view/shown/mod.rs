@@ -5,9 +5,11 @@ mod short_forms;
 mod shown_time;
 mod status_look;
 mod troubles;
+mod why_withdrawn;
 
 pub use self::answers::PossibleAnswer;
 pub use self::short_forms::{NOT_REPORTED, age, age_lasts, money, short};
 pub use self::shown_time::{going_on, took};
 pub use self::status_look::{StatusLook, Tone};
 pub use self::troubles::{Trouble, WayOut};
+pub(in crate::view) use self::why_withdrawn::{WithdrawnMessage, why_withdrawn};

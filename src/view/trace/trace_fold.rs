@@ -7,10 +7,11 @@ use super::step_fold::StepFold;
 use super::trace_message::TraceMessage;
 use super::trace_scope::{TraceId, TraceScope};
 use super::traced_exchange::{EdgeKind, TRACE_VERSION, Trace, TraceEdge};
-use crate::bus::event::{Addressees, Entry, Event, MessageSent};
+use crate::bus::event::{Addressees, Entry, Event};
 use crate::bus::state::State;
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
+use crate::view::shown::why_withdrawn;
 use crate::view::{Moment, Texts};
 
 /// An exchange so far.
@@ -94,7 +95,7 @@ impl<'a> TraceFold<'a> {
                 }
                 Event::MessageSuperseded { id, members } => {
                     if let Some(traced) = self.traced(id) {
-                        let why = why_withdrawn(entry, &traced.message);
+                        let why = why_withdrawn(entry, &traced.message.as_withdrawn());
                         traced.recipients.withdrawn(members, why.as_ref(), at);
                     }
                 }
@@ -221,36 +222,6 @@ fn edges(nodes: &[TraceMessage]) -> Vec<TraceEdge> {
         }
     }
     edges
-}
-
-/// Says why a message was taken from an inbox, as far as its append shows that.
-fn why_withdrawn(entry: &Entry, message: &TraceMessage) -> Option<String> {
-    let takes_place = |sent: &MessageSent| {
-        let is_named = sent.more.as_ref().and_then(|more| more.supersedes.as_ref());
-        let is_named = is_named.is_some_and(|id| id.to_string() == message.id);
-        let thread = sent.thread.as_ref().map(ToString::to_string);
-        let is_next = sent.from.to_string() == message.agent
-            && thread.as_deref() == Some(&*message.thread_id);
-        is_named || is_next
-    };
-    entry.events.iter().find_map(|event| match event {
-        Event::MessageSent(sent) if takes_place(sent) => {
-            Some(format!("{} takes its place", sent.id))
-        }
-        Event::RequestClaimed { id, by, .. } | Event::RequestHandedOver { id, to: by, .. }
-            if message.request_id.as_ref() == Some(&id.to_string()) =>
-        {
-            Some(format!("{by} has the request"))
-        }
-        Event::RequestExpired { id }
-        | Event::RequestFailed { id }
-        | Event::RequestCompleted { id, .. }
-            if message.request_id.as_ref() == Some(&id.to_string()) =>
-        {
-            Some("the request has ended".to_owned())
-        }
-        _ => None,
-    })
 }
 
 /// Says why a message will not reach a recipient, as far as its append shows that.

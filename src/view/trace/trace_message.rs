@@ -11,6 +11,7 @@ use crate::domain::messaging::{Author, MessageKind};
 use crate::domain::text::content_hash::ContentHash;
 use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::{beginning, one_line};
+use crate::view::shown::WithdrawnMessage;
 use crate::view::{LetterAttachment, LongText, Moment, Texts};
 
 /// A message of an exchange.
@@ -168,6 +169,15 @@ impl TraceText {
 }
 
 impl TraceMessage {
+    pub(super) fn as_withdrawn(&self) -> WithdrawnMessage<'_> {
+        WithdrawnMessage {
+            id: &self.id,
+            from: &self.agent,
+            thread: &self.thread_id,
+            request: self.request_id.as_deref(),
+        }
+    }
+
     pub(super) fn sent(
         sent: &MessageSent,
         (seq, at): (u64, Moment),

@@ -9,7 +9,7 @@ use super::team_place::{TeamPlace, Waiting};
 use crate::cli::Failure;
 use crate::cli::steer::Letter;
 use crate::domain::ids::MessageId;
-use crate::domain::messaging::{Priority, Signal};
+use crate::domain::messaging::{Priority, Signal, SignalError};
 
 /// What to send, and to whom.
 #[derive(Clone, Debug, Args)]
@@ -34,8 +34,8 @@ pub(crate) struct SendArguments {
     /// The message that it answers. In a thread in which members disagree, your words decide.
     #[arg(long, value_name = "ID", value_parser = MessageId::parse)]
     reply_to: Option<MessageId>,
-    /// What it is for, such as question, `request_review` or alert.
-    #[arg(long, value_name = "SIGNAL", value_parser = Signal::parse)]
+    /// What it is for, such as question, `request_review` or alert; a word that is none gets the list.
+    #[arg(long, value_name = "SIGNAL", value_parser = signal)]
     signal: Option<Signal>,
     /// How much it matters: high and urgent interrupt the member's turn, where nothing else reaches it.
     #[arg(long, value_name = "PRIORITY", value_parser = Priority::ALL.map(Priority::as_str))]
@@ -47,6 +47,11 @@ pub(crate) struct SendArguments {
     #[arg(long, value_name = "SECONDS", conflicts_with = "no_wait",
         value_parser = clap::value_parser!(u64).range(1..=86_400))]
     wait: Option<u64>,
+}
+
+/// Parses a signal. What is none is told the words that a person sends.
+fn signal(text: &str) -> Result<Signal, SignalError> {
+    Signal::parse(text).map_err(|error| error.among(|class| class.is_for_person(true)))
 }
 
 pub(crate) fn run(arguments: &SendArguments) -> Result<(), Failure> {

@@ -22,6 +22,9 @@ pub(super) struct LogFilter {
     /// Only what happened since then: 30m, 1h or 2d ago, or a day or a time in UTC, such as 2026-01-31 or 2026-01-31T08:00Z.
     #[arg(long, value_name = "TIME", value_parser = since)]
     pub(super) since: Option<i64>,
+    /// Only what happened after the event with this seq, such as the `seq` of `status --json`.
+    #[arg(long, value_name = "SEQ")]
+    pub(super) after: Option<u64>,
 }
 
 impl LogFilter {
@@ -31,8 +34,20 @@ impl LogFilter {
         let thread = self.thread.as_ref().map(|id| format!("--thread {}", exactly(id)));
         let kinds = self.kind.iter().map(|kind| format!("--kind {}", kind.as_str()));
         let since = self.since.map(|since| format!("--since {}", iso8601(since)));
-        let asked: Vec<_> = member.into_iter().chain(thread).chain(kinds).chain(since).collect();
+        let after = self.after.map(|seq| format!("--after {seq}"));
+        let places = since.into_iter().chain(after);
+        let asked: Vec<_> = member.into_iter().chain(thread).chain(kinds).chain(places).collect();
         (!asked.is_empty()).then(|| asked.join(" "))
+    }
+
+    /// Says whether what came before an event with this seq and at this time is not asked for. Nothing if it is not asked by time or seq.
+    pub(super) fn ends_before(&self, seq: u64, at_ms: i64) -> Option<bool> {
+        match (self.since, self.after) {
+            (None, None) => None,
+            (since, after) => Some(
+                since.is_some_and(|since| at_ms < since) || after.is_some_and(|after| seq <= after),
+            ),
+        }
     }
 
     /// Says whether to show a happening.
@@ -50,6 +65,7 @@ impl LogFilter {
         };
         is_kind
             && self.since.is_none_or(|since| since <= happening.at.0)
+            && self.after.is_none_or(|seq| seq < happening.seq)
             && self.member.as_ref().is_none_or(concerns)
             && self.thread.as_ref().is_none_or(|id| happening.ids.contains(id))
     }
@@ -134,6 +150,12 @@ mod tests {
         let since = |since| LogFilter { since: Some(since), ..LogFilter::default() };
         assert!(since(100).fits(&sent));
         assert!(!since(101).fits(&sent));
+        let after = |seq| LogFilter { after: Some(seq), ..LogFilter::default() };
+        assert!(after(sent.seq - 1).fits(&sent));
+        assert!(!after(sent.seq).fits(&sent));
+        assert_eq!(after(7).ends_before(8, 0), Some(false));
+        assert_eq!(after(7).ends_before(7, 0), Some(true));
+        assert_eq!(LogFilter::default().ends_before(7, 0), None);
         let thread = LogFilter { thread: Some("msg-2".to_owned()), ..LogFilter::default() };
         assert!(!thread.fits(&sent));
     }

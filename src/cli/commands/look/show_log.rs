@@ -26,6 +26,7 @@ const LOOKS: Backoff = Backoff::new(wait_times::POLL, wait_times::LONGEST_POLL);
 Examples:
   cli-team-bridge log                    the last 100 happenings
   cli-team-bridge log -f                 and those to come
+  cli-team-bridge log --after SEQ        what came after the `seq` of `status --json`
   cli-team-bridge log --kind message     what the members wrote to each other
   cli-team-bridge log --thread ID        one thread, request, task or workflow")]
 pub(crate) struct LogArguments {
@@ -36,7 +37,7 @@ pub(crate) struct LogArguments {
     /// Go on with what happens from now on.
     #[arg(long, short)]
     follow: bool,
-    /// The most past happenings to show; with --since, all are shown.
+    /// The most past happenings to show; with --since or --after, all are shown.
     #[arg(long, value_name = "COUNT", default_value_t = 100)]
     last: usize,
 }
@@ -88,26 +89,25 @@ fn past(
     happenings: &mut Happenings,
 ) -> Result<(VecDeque<Happening>, LogPosition), Failure> {
     let parts = bus.parts()?;
-    let most = if arguments.filter.since.is_some() { usize::MAX } else { arguments.last };
+    let is_limited = arguments.filter.since.is_none() && arguments.filter.after.is_none();
+    let most = if is_limited { arguments.last } else { usize::MAX };
     let mut back = 1;
     loop {
         let first = parts.len().saturating_sub(back);
         let from = parts.get(first).copied().unwrap_or_default();
         let mut found = VecDeque::new();
-        let mut begins_ms = None;
+        let mut begins = None;
         *happenings = Happenings::default();
         let next = walk(bus, from, &mut |entry, state, texts| {
-            begins_ms.get_or_insert(entry.ts);
+            begins.get_or_insert((entry.seq, entry.ts));
             let fitting = happenings.of(entry, state, texts).into_iter();
             found.extend(fitting.filter(|happening| arguments.filter.fits(happening)));
             while found.len() > most {
                 found.pop_front();
             }
         })?;
-        let is_enough = match arguments.filter.since {
-            Some(since) => begins_ms.is_some_and(|begins| begins < since),
-            None => found.len() >= most,
-        };
+        let ends = begins.and_then(|(seq, at)| arguments.filter.ends_before(seq, at));
+        let is_enough = if is_limited { found.len() >= most } else { ends == Some(true) };
         if is_enough || first == 0 {
             return Ok((found, next));
         }

@@ -87,7 +87,7 @@ fn receipt_path(sent: Moment, receipt: &Receipt) -> Markup {
             }
             @match receipt.status {
                 ReceiptStatus::Unread => span { "· unread" },
-                ReceiptStatus::Withdrawn => span { "· withdrawn" },
+                ReceiptStatus::Withdrawn => span { "· withdrawn" @if let Some(why) = &receipt.why { " (" (why) ")" } },
                 ReceiptStatus::Expired => span.bad { "· will not reach it" },
                 ReceiptStatus::Delivered
                 | ReceiptStatus::Seen

@@ -113,9 +113,7 @@ pub(super) fn letter(seq: u64, from: &str, to: &str, text: &str) -> Letter {
             method: (!seq.is_multiple_of(3)).then(|| "steer".to_owned()),
             delivered_at: (seq % 3 != 2).then(|| Moment(sent.0 + 120)),
             seen_at: seq.is_multiple_of(3).then(|| Moment(sent.0 + 2_300)),
-            acknowledged_at: None,
-            note: None,
-            ended_at: None,
+            ..Receipt::unread(String::new())
         }],
     }
 }
@@ -351,16 +349,7 @@ fn letters() -> Vec<Letter> {
         Letter {
             receipts: vec!["ann", "ben", "cay"]
                 .into_iter()
-                .map(|member| Receipt {
-                    member: member.to_owned(),
-                    status: ReceiptStatus::Unread,
-                    method: None,
-                    delivered_at: None,
-                    seen_at: None,
-                    acknowledged_at: None,
-                    note: None,
-                    ended_at: None,
-                })
+                .map(|member| Receipt::unread(member.to_owned()))
                 .collect(),
             kind: "broadcast".to_owned(),
             ..letter(5, "human", "all", "Lunch until two.")

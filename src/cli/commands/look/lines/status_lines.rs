@@ -3,33 +3,20 @@
 use super::rows_as_lines as cells;
 use super::table::aligned;
 use crate::domain::text::counted::counted;
-use crate::view::{Board, Group, MemberRow, Need, Problem, StatusLook};
+use crate::view::{Board, Group, MemberRow, Moment, Need, Problem, StatusLook};
 
 /// Returns the lines of a board.
 pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
     let now = board.at;
     let mut lines = vec![summary(board)];
-    let needs = board.needs_you.iter().map(|need| {
-        let since = need.since.map(|since| cells::ago(since, now));
-        let times: Vec<_> = since.into_iter().chain(need.time_left(now)).collect();
-        let id = need.id.clone().unwrap_or_default();
-        let mark = StatusLook::of_group(Group::NeedsYou).mark;
-        vec![
-            format!("{mark} {}", need.word()),
-            need.who.clone(),
-            need.words.clone(),
-            id,
-            times.join(", "),
-            need.command().map(|command| format!("`{command}`")).unwrap_or_default(),
-        ]
-    });
     let is_answerable = |need: &Need| need.kind.is_allowed_or_denied() && need.id.is_some();
     let heading = if board.needs_you.iter().any(is_answerable) {
         "Needs you (`cli-team-bridge allow ID` or `deny ID` answers)"
     } else {
         "Needs you"
     };
-    block(&mut lines, heading, needs);
+    block(&mut lines, heading, board.needs_you.iter().map(|need| need_cells(need, now)));
+    put_commands_below(&mut lines, &board.needs_you);
     let problems = board.problems_beside_needs();
     let is_problem = |row: &MemberRow| {
         let mut ends = problems.iter().filter_map(|(_, end)| *end);
@@ -81,6 +68,30 @@ pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
     advice.dedup();
     lines.extend(advice.into_iter().map(|advice| format!("  {advice}")));
     lines
+}
+
+/// Returns the cells of something that waits for a person. Its words, which may be long, come last.
+fn need_cells(need: &Need, now: Moment) -> Vec<String> {
+    let since = need.since.map(|since| cells::ago(since, now));
+    let times: Vec<_> = since.into_iter().chain(need.time_left(now)).collect();
+    let mark = StatusLook::of_group(Group::NeedsYou).mark;
+    vec![
+        format!("{mark} {}", need.word()),
+        need.who.clone(),
+        need.id.clone().unwrap_or_default(),
+        times.join(", "),
+        need.words.clone(),
+    ]
+}
+
+/// Puts the command that answers each need below its line. These lines are the last ones.
+fn put_commands_below(lines: &mut Vec<String>, needs: &[Need]) {
+    let first = lines.len() - needs.len();
+    for (place, need) in needs.iter().enumerate().rev() {
+        if let Some(command) = need.command() {
+            lines.insert(first + place + 1, format!("      `{command}`"));
+        }
+    }
 }
 
 /// Adds a heading and its rows, if there are any.

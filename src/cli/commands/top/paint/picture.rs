@@ -127,7 +127,11 @@ fn empty(screen: &Screen) -> String {
 fn below(buffer: &mut Buffer, screen: &Screen, rows: Rows<'_>, layout: Layout) {
     let Some((top, height)) = layout.below else { return };
     let chosen = screen.chosen();
-    let name = chosen.and_then(|item| item.member()).unwrap_or_default();
+    let disagreement = chosen.filter(|_| !screen.has_peek).and_then(|item| item.disagreement());
+    let name = match disagreement {
+        Some((names, _)) => names,
+        None => chosen.and_then(|item| item.member()).unwrap_or_default(),
+    };
     let width = buffer.area.width;
     let lines = usize::from(height - 1);
     let what = if screen.has_peek { "live words" } else { "messages" };
@@ -136,7 +140,10 @@ fn below(buffer: &mut Buffer, screen: &Screen, rows: Rows<'_>, layout: Layout) {
     let title = format!("{title}{}", "─".repeat(filling));
     cells::text(buffer, (0, top), &title, (width, false), Look::faint());
     if !screen.has_peek {
-        let letters = screen.letters_of(name);
+        let letters = match disagreement {
+            Some((_, thread)) => screen.letters_in(thread),
+            None => screen.letters_of(name),
+        };
         let shown = letters.iter().skip(letters.len().saturating_sub(lines));
         for (row, letter) in (top + 1..).zip(shown) {
             cells::paint(buffer, row, &rows.cells(&Item::Letter(letter)));

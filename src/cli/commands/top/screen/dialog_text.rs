@@ -255,6 +255,11 @@ impl Screen {
         self.news.letters.iter().filter(|letter| letter.concerns(name)).collect()
     }
 
+    /// Returns the messages of a thread, oldest first.
+    pub(in crate::cli::commands::top) fn letters_in(&self, thread: &str) -> Vec<&Letter> {
+        self.news.letters.iter().filter(|letter| letter.thread_id == thread).collect()
+    }
+
     fn question(&self, answering: &Answering) -> (String, Vec<TextLine>) {
         let Some(board) = self.board() else { return (String::new(), Vec::new()) };
         match &answering.subject {

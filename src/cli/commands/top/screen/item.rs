@@ -1,7 +1,7 @@
 //! A row of a pane: a heading, or something that can be chosen.
 
 use crate::view::{
-    Board, Happening, Letter, MemberRow, Moment, Need, Problem, RequestRow, StepNode, TaskRow,
+    Board, Happening, Letter, MemberRow, Moment, Need, NeedKind, Problem, RequestRow, StepNode, TaskRow,
     ThreadEnd, WorkflowTree,
 };
 
@@ -92,6 +92,13 @@ impl<'a> Item<'a> {
             Self::Step(_, step, _) => Some(&step.agent),
             Self::Happening(happening) => happening.members.first().map(String::as_str),
         }
+    }
+
+    /// Returns who disagree, and their thread, if it is such a need.
+    pub(in crate::cli::commands::top) fn disagreement(&self) -> Option<(&'a str, &'a str)> {
+        let Self::Need(need, _) = self else { return None };
+        let thread = need.id.as_deref().filter(|_| need.kind == NeedKind::Decision)?;
+        Some((&need.who, thread))
     }
 
     /// Returns the task that it is about: its own, or else the last one of its member.

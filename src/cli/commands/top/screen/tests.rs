@@ -136,14 +136,8 @@ fn letter(number: u64, from: &str, to: &str) -> Letter {
         attachments: Vec::new(),
         urgent: false,
         receipts: vec![Receipt {
-            member: to.to_owned(),
             status: ReceiptStatus::Seen,
-            method: None,
-            delivered_at: None,
-            seen_at: None,
-            acknowledged_at: None,
-            note: None,
-            ended_at: None,
+            ..Receipt::unread(to.to_owned())
         }],
     }
 }
