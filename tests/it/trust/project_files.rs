@@ -79,6 +79,9 @@ async fn a_projects_file_runs_nothing_before_its_user_approves_it() {
     assert_eq!(exit.code, Some(1), "{shown}");
     assert!(shown.contains("[agents.scripted] would run \"sh\""), "{shown}");
     let hash = shown.split("--yes ").nth(1).unwrap().trim().to_owned();
+    let (exit, said) = trust(&stage, &["--yes"]).await;
+    assert_eq!(exit.code, Some(1), "{said}");
+    assert!(said.contains(&format!("--yes {hash}")), "{said}");
     let (exit, other) = trust(&stage, &["--yes", &"0".repeat(64)]).await;
     assert_eq!(exit.code, Some(1), "{other}");
     lead.refused("assign_task", assign()).await;
