@@ -91,6 +91,11 @@ impl Need {
         self.until.map(|until| format!("denied in {}", left(until, now)))
     }
 
+    /// Says whether its words are the beginning of a longer text.
+    pub fn is_cut(&self) -> bool {
+        self.words.trim_end_matches('"').ends_with('…')
+    }
+
     /// Returns the word for what is needed: of a member that is stuck, how it is.
     pub fn word(&self) -> &str {
         self.state.as_deref().unwrap_or(self.kind.as_str())

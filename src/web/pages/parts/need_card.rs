@@ -81,7 +81,7 @@ fn question(need: &Need, board: &Board, context: &PageContext<'_>) -> Markup {
         p {
             (need.words)
             @if let Some(since) = need.since { " · " (ago(since, board.at)) " ago" }
-            @if let Some(id) = &need.id { " · " a href=(View::Thread(id.clone()).path()) { "its thread" } }
+            @if let Some(id) = &need.id { " · " a href=(View::Thread(id.clone()).path()) { @if need.is_cut() { "all of it" } @else { "its thread" } } }
         }
         (reply_form(need, context))
     }
