@@ -77,8 +77,9 @@ pub async fn examine(
         let fixing = *fixing;
         let (webhooks, environment) = (config.webhooks().to_vec(), launch.environment.clone());
         let work = move || {
-            let is_set =
-                |name: &str| environment.iter().any(|(one, value)| one == name && !value.is_empty());
+            let is_set = |name: &str| {
+                environment.iter().any(|(one, value)| one == name && !value.is_empty())
+            };
             let webhooks = (&*webhooks, is_set);
             examine_bus_directory::examine(&directory, &proof, place, fixing, webhooks)
         };

@@ -17,6 +17,7 @@ use crate::domain::task::TaskStatus;
 use crate::domain::text::listed::listed;
 use crate::domain::text::visible_letters::quoted;
 use crate::domain::time::Now;
+use crate::domain::wait_times;
 
 /// The version of the read model. It increases when a field changes its meaning, not when a field is added.
 pub const VIEW_VERSION: u32 = 1;
@@ -78,7 +79,11 @@ impl Board {
         let mut members: Vec<_> = live
             .map(|session| {
                 let usage = used.remove(&session.id).unwrap_or_default();
-                let is_held = (looked.is_held)(session.id);
+                // An agent ends with its bridge.
+                let is_held = (looked.is_held)(session.id)
+                    && session.owner.is_none_or(|owner| {
+                        state.session(owner).is_none() || (looked.is_held)(owner)
+                    });
                 MemberRow::of(state, session, (is_held, usage), now, texts)
             })
             .collect();
@@ -138,12 +143,12 @@ impl Board {
         self
     }
 
-    /// Says whether somebody waits for a member that may be just asking anew: then the last stretches say whether it does.
-    pub fn may_be_asking_anew(&self) -> bool {
-        let is_awaited =
-            |name: &String| self.members.iter().any(|row| row.waits_for.as_ref() == Some(name));
-        let mut running = self.members.iter().filter(|row| row.state == "running");
-        running.any(|row| row.waits_for.is_none() && is_awaited(&row.name))
+    /// Says whether somebody waits for a member, or may be just asking anew: then the last stretches say who does, and since when.
+    pub fn may_be_waiting(&self) -> bool {
+        let is_recent =
+            |row: &MemberRow| row.last_active.until(self.at) < wait_times::WAIT_ASKED_AGAIN_MS;
+        let mut rows = self.members.iter();
+        rows.any(|row| row.waits_for.is_some() || waits::may_ask_anew(row) && is_recent(row))
     }
 
     /// Returns how a task is, in a word: of one that runs, how its agent is.
@@ -151,7 +156,8 @@ impl Board {
         let of_agent = || {
             let is_at_it = |row: &&MemberRow| row.task_id.as_ref() == Some(&task.task_id);
             let word = self.members.iter().find(is_at_it)?.state.as_str();
-            matches!(word, "stalled" | "stuck" | "hung" | "gone" | "waiting_permission").then_some(word)
+            matches!(word, "stalled" | "stuck" | "hung" | "gone" | "waiting_permission")
+                .then_some(word)
         };
         match task.status.as_str() {
             "running" if task.cancel_asked => "cancelling",

@@ -4,12 +4,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::bus::state::{Conflict, State, StepRun, Workflow};
+use crate::domain::ids::TaskId;
 use crate::domain::limits;
 use crate::domain::messaging::ConflictStep;
 use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::{beginning, quoted};
 use crate::domain::workflow::StepStatus;
-use crate::view::rows::commitments::left;
+use crate::view::rows::commitments::{SHORT_WORDS, left};
 use crate::view::{ConflictRow, MemberRow, Moment, PermissionRow, Texts, Trouble, WayOut};
 
 /// What a person has to decide.
@@ -134,16 +135,27 @@ pub(super) fn of(
     permissions: &[PermissionRow],
     texts: &mut dyn Texts,
 ) -> Vec<Need> {
+    let of_task = |permission: &PermissionRow, texts: &mut dyn Texts| {
+        let task = state.task(&TaskId::parse(permission.task_id.as_ref()?).ok()?)?;
+        let words = texts.first_words(task.prompt, SHORT_WORDS)?;
+        Some(format!(", for its task {}", quoted(&words, SHORT_WORDS)))
+    };
     let asked = permissions.iter().map(|permission| Need {
         kind: NeedKind::Permission,
         state: None,
         trouble: None,
         who: permission.agent.clone(),
         id: Some(permission.permission_id.clone()),
-        words: format!("{}: {}", permission.kind, permission.exact_words),
+        words: format!(
+            "{}: {}{}",
+            permission.kind,
+            permission.exact_words,
+            of_task(permission, texts).unwrap_or_default()
+        ),
         since: Some(permission.asked_at),
         until: Some(permission.expires_at),
     });
+    let asked: Vec<_> = asked.collect();
     let running = state.workflows().into_iter().filter(|workflow| !workflow.status.is_final());
     let approvals = running.flat_map(|workflow| {
         let asking = workflow.steps.iter().filter(|step| step.status == StepStatus::Asking);
@@ -209,7 +221,7 @@ pub(super) fn of(
     });
     let decisions: Vec<_> = decisions.collect();
     let questions = questions(state, texts);
-    asked.chain(approvals).chain(questions).chain(decisions).chain(stuck).collect()
+    asked.into_iter().chain(approvals).chain(questions).chain(decisions).chain(stuck).collect()
 }
 
 /// Returns what live members have asked the user.

@@ -119,7 +119,7 @@ pub(super) fn of(
     let crashed = crashed.map(|ended| Problem {
         kind: ProblemKind::Crashed,
         member: Some(ended.name.to_string()),
-        words: both_ends(&ended.reason(), limits::REASON_CHARS),
+        words: of_end(ended),
         session: Some(ended.session),
     });
     let damaged = (damaged_lines > 0).then(|| Problem {
@@ -157,28 +157,41 @@ pub(super) fn replace_circles(problems: &mut Vec<Problem>, members: &[MemberRow]
     problems.splice(at..at, circles(members));
 }
 
-/// Says whether windows show the end of a member. Only the end of an agent is news; other members leave by themselves.
+/// Says why a member has ended; of a bridge, what that means.
+fn of_end(ended: &EndedSession) -> String {
+    let reason = both_ends(&ended.reason(), limits::REASON_CHARS);
+    if ended.kind == MemberKind::Agent {
+        return reason;
+    }
+    format!(
+        "{reason}, and its agents have ended with it. Nobody leads now: the next session of your client does"
+    )
+}
+
+/// Says whether windows show the end of a member. The end of an agent is news, and that of a bridge which nobody has followed; other
+/// members leave by themselves.
 pub(super) fn is_shown(state: &State, ended: &EndedSession, now: Now) -> bool {
     let shown_ms = if is_unmended(state, ended) {
         wait_times::CRASH_SHOWN_MS
     } else {
         wait_times::DEPARTED_SHOWN_MS
     };
-    ended.kind == MemberKind::Agent
+    (ended.kind == MemberKind::Agent || is_unmended(state, ended))
         && ended.at.boot == now.tick.boot
         && now.tick.ms.saturating_sub(ended.at.ms) <= shown_ms
 }
 
-/// Says whether an agent has ended by itself, and no other has had its name since then.
+/// Says whether an agent has ended by itself, and no other has had its name since then; or a bridge, and nobody leads since then.
 fn is_unmended(state: &State, ended: &EndedSession) -> bool {
     let last = || state.departed().rev().find(|other| other.name == ended.name);
     has_crashed(ended)
         && state.live(&ended.name).is_none()
+        && (ended.kind == MemberKind::Agent || state.lead().is_none())
         && last().is_none_or(|last| last.session == ended.session)
 }
 
-/// Says whether an agent has ended by itself.
+/// Says whether an agent or a bridge has ended by itself.
 fn has_crashed(ended: &EndedSession) -> bool {
-    ended.kind == MemberKind::Agent
+    matches!(ended.kind, MemberKind::Agent | MemberKind::Orchestrator)
         && matches!(ended.departure, Departure::Failed | Departure::Dead)
 }

@@ -48,7 +48,7 @@ impl<'a> Waits<'a> {
             return format!("in a circle with {}", listed(&others, "and"));
         }
         // Between two waits a member works, if only for the moment in which it asks anew.
-        if row.state == "running" {
+        if row.state != "waiting" {
             return format!("waited for {name} until just now");
         }
         let Some(other) = self.live.get(name) else {
@@ -85,6 +85,17 @@ pub(super) fn put_words(members: &mut [MemberRow]) {
     }
 }
 
+/// Says whether a member that waits for nobody may have ended a wait a moment ago, to ask anew: an agent in its turn, or a member of whose
+/// client nothing else is known.
+pub(super) fn may_ask_anew(row: &MemberRow) -> bool {
+    let is_at_it = match row.state.as_str() {
+        "running" => true,
+        "idle" => row.kind != "agent",
+        _ => false,
+    };
+    is_at_it && row.waits_for.is_none()
+}
+
 /// Lets members whose wait has just ended without a message wait on while they ask anew, which takes a model some seconds: who waits
 /// for whom would flicker otherwise, and would be young again with each wait.
 pub(super) fn bridge(
@@ -93,9 +104,8 @@ pub(super) fn bridge(
     now: Moment,
 ) {
     let may_wait = |row: &&mut MemberRow| match row.state.as_str() {
-        "running" => row.waits_for.is_none(),
         "waiting" => row.waits_for.is_some(),
-        _ => false,
+        _ => may_ask_anew(row),
     };
     for row in members.iter_mut().filter(may_wait) {
         let own = by_member.get(row.name.as_str()).into_iter().flatten();

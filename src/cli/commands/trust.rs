@@ -75,7 +75,8 @@ pub(crate) fn run(arguments: &TrustArguments) -> Result<(), Failure> {
     let agreed = match &arguments.yes {
         Some(hash) if *hash == file.sha256 => true,
         Some(hash) if hash.is_empty() => {
-            let how = format!("once you have read what stands above, add it: --yes {}", file.sha256);
+            let how =
+                format!("once you have read what stands above, add it: --yes {}", file.sha256);
             return Err(with_hint("--yes needs the SHA-256 of the file", how));
         }
         Some(_) => {

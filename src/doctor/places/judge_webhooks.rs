@@ -15,11 +15,7 @@ pub(super) fn judge(
     webhooks.iter().map(|webhook| judge_webhook(state, webhook, &is_set)).collect()
 }
 
-fn judge_webhook(
-    state: &State,
-    webhook: &Webhook,
-    is_set: &impl Fn(&str) -> bool,
-) -> Finding {
+fn judge_webhook(state: &State, webhook: &Webhook, is_set: &impl Fn(&str) -> bool) -> Finding {
     const CHECK: &str = "webhooks";
     let (name, waiting) = (&webhook.name, messages_waiting(state, webhook));
     let what = format!("`{name}`: what is for {} goes to {}", webhook.to, host(&webhook.url));

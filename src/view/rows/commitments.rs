@@ -49,7 +49,10 @@ pub(super) fn owed_by(
     now: Now,
     texts: &mut dyn Texts,
 ) -> Vec<OwedAnswer> {
-    let owed = state.answers_owed_by(&session.name).map(|(message, awaited)| OwedAnswer {
+    // What the user is asked the user owes, not whoever passes it on.
+    let owed = state.answers_owed_by(&session.name);
+    let owed = owed.filter(|(message, _)| !message.audience.is_human());
+    let owed = owed.map(|(message, awaited)| OwedAnswer {
         message_id: message.id.to_string(),
         to: awaited.from.to_string(),
         others: awaited.to.len().saturating_sub(1),

@@ -6,7 +6,7 @@ use crate::domain::member::Activity;
 use crate::domain::text::counted::counted;
 use crate::domain::text::exactly::{exact_words, exactly};
 use crate::domain::text::visible_letters::beginning;
-use crate::domain::workflow::StepStatus;
+use crate::domain::workflow::{StepStatus, WorkflowStatus};
 
 /// Returns the note of a step, if there is something to say, as one line.
 pub(super) fn step_note(workflow: &Workflow, step: &StepRun, state: &State) -> Option<String> {
@@ -54,6 +54,9 @@ fn awaited(workflow: &Workflow, step: &StepRun) -> String {
     match &step.why {
         _ if !open.is_empty() => format!("for {}", open.join(", ")),
         Some(why) => format!("to retry: {why}"),
+        None if workflow.status == WorkflowStatus::Interrupted => {
+            "for somebody who resumes it".to_owned()
+        }
         None => "for a free slot".to_owned(),
     }
 }

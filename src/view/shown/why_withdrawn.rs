@@ -11,7 +11,10 @@ pub(in crate::view) struct WithdrawnMessage<'a> {
 }
 
 /// Says why a message was taken from an inbox, as far as its append shows that.
-pub(in crate::view) fn why_withdrawn(entry: &Entry, message: &WithdrawnMessage<'_>) -> Option<String> {
+pub(in crate::view) fn why_withdrawn(
+    entry: &Entry,
+    message: &WithdrawnMessage<'_>,
+) -> Option<String> {
     let answers = |sent: &MessageSent| {
         sent.reply_to.as_ref().is_some_and(|answered| answered.to_string() == message.id)
     };

@@ -60,7 +60,7 @@ pub(in crate::cli::commands) fn lines_if_alive() -> Vec<String> {
 /// Returns the board of a bus. Who waits for whom does not flicker while a wait is asked anew, as in the windows.
 fn board_now(bus: &mut Follower) -> Board {
     let board = board(bus, SHOWN_ENDED);
-    if !board.may_be_asking_anew() {
+    if !board.may_be_waiting() {
         return board;
     }
     let stretches = last_stretches(bus).unwrap_or_default();

@@ -13,6 +13,7 @@ use crate::cli::commands::top::news::BusState;
 use crate::cli::commands::top::screen::{
     Dialog, Item, Layout, LineKind, Pane, Screen, TextLine, wrapped,
 };
+use crate::domain::text::counted::counted_as;
 use crate::view::LiveKind;
 
 /// The columns that all names of panes need with two spaces between them.
@@ -135,7 +136,11 @@ fn below(buffer: &mut Buffer, screen: &Screen, rows: Rows<'_>, layout: Layout) {
     let width = buffer.area.width;
     let lines = usize::from(height - 1);
     let what = if screen.has_peek { "live words" } else { "messages" };
-    let title = format!("── {name}{}{what} ", if name.is_empty() { "" } else { ": " });
+    let more = match screen.rows_out_of_sight(layout) {
+        0 => String::new(),
+        rows => format!("── {} above or below ", counted_as(rows, "more row is", "more rows are")),
+    };
+    let title = format!("── {name}{}{what} {more}", if name.is_empty() { "" } else { ": " });
     let filling = usize::from(width).saturating_sub(measure_text_width(&title));
     let title = format!("{title}{}", "─".repeat(filling));
     cells::text(buffer, (0, top), &title, (width, false), Look::faint());
@@ -178,6 +183,10 @@ fn live(screen: &Screen, columns: usize) -> Vec<TextLine> {
         let words = if wanted.is_some() { "Reading …" } else { "There is no task here." };
         return vec![TextLine { kind: LineKind::Faint, text: words.to_owned() }];
     };
+    if lines.is_empty() {
+        let text = "It has said nothing yet.".to_owned();
+        return vec![TextLine { kind: LineKind::Faint, text }];
+    }
     let lines = lines.iter().flat_map(|line| {
         let (mark, kind) = match line.kind {
             LiveKind::Words => ("", LineKind::Plain),
@@ -201,8 +210,13 @@ fn foot(buffer: &mut Buffer, screen: &Screen, look: Look, layout: Layout) -> Opt
             return Some(typed(buffer, "Filter: ", &screen.filter, &screen.filter, layout));
         }
         Dialog::Write { to, reply_to, line } => {
-            let label =
-                if reply_to.is_some() { format!("Reply to {to}: ") } else { format!("To {to}: ") };
+            let label = match reply_to {
+                Some(id) if screen.decides(id) => {
+                    format!("Decision, to {to}: ")
+                }
+                Some(_) => format!("Reply to {to}: "),
+                None => format!("To {to}: "),
+            };
             return Some(typed(buffer, &label, &line.text(), line.before(), layout));
         }
         Dialog::Refuse { step, line, .. } => {

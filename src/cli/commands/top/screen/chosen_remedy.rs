@@ -13,7 +13,8 @@ const REST: &str = " … (Enter)";
 impl Screen {
     /// Returns what is wrong with the chosen row and what helps, as rows; none if nothing is.
     pub(in crate::cli::commands::top) fn remedy(&self) -> Vec<String> {
-        if self.dialog != Dialog::None || self.has_peek {
+        // What is answered stays in sight while the answer is written.
+        if !matches!(self.dialog, Dialog::None | Dialog::Write { .. }) || self.has_peek {
             return Vec::new();
         }
         let words = match self.chosen() {

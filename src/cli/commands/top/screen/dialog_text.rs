@@ -7,7 +7,7 @@ use super::state::{Dialog, Screen};
 use crate::cli::output::letter_columns::columns_of;
 use crate::config::KeyAction;
 use crate::domain::text::visible_letters::quoted;
-use crate::view::{Board, Letter, MemberRow, Moment, ReceiptStatus, span};
+use crate::view::{Board, Letter, MemberRow, Moment, Need, NeedKind, ReceiptStatus, span};
 
 /// The most messages of a member below what is known of it.
 const MESSAGES: usize = 50;
@@ -116,20 +116,31 @@ impl Screen {
                 lines.extend(need.way_out().map(|way_out| line(way_out.advice())));
                 lines.extend(need.command().map(line));
                 lines.extend(need.id.iter().map(|id| faint(id.clone())));
+                if let Some((_, thread)) = item.disagreement() {
+                    lines.extend([line(""), heading("What they wrote")]);
+                    for letter in self.letters_in(thread).into_iter().rev().take(MESSAGES) {
+                        lines.extend(of_letter(letter, board.at));
+                    }
+                }
                 if let Some(row) = row {
                     lines.push(line(""));
                     lines.extend(self.member(row, board));
                 }
-                let title = match &need.state {
-                    Some(state) => format!("{} is {state}", need.who),
-                    None => format!("{} of {}", need.kind.as_str(), need.who),
+                let title = match (need.kind, &need.state) {
+                    (_, Some(state)) => format!("{} is {state}", need.who),
+                    (NeedKind::Question, _) => format!("{} asks you", need.who),
+                    (NeedKind::Decision, _) => format!("{} disagree", need.who),
+                    (NeedKind::Approval, _) => format!("The step {} asks to begin", need.who),
+                    (NeedKind::Permission | NeedKind::Stuck, _) => {
+                        format!("{} asks for permission", need.who)
+                    }
                 };
                 (title, lines)
             }
             Item::Problem(problem) => {
                 let mut lines = vec![line(problem.words.clone())];
                 lines.extend(problem.advice().map(line));
-                (format!("Problem of the {}", problem.who()), lines)
+                (format!("Problem: {}", problem.who()), lines)
             }
             Item::Member(row) => (row.name.clone(), self.member(row, board)),
             Item::Letter(letter) => {
@@ -253,6 +264,13 @@ impl Screen {
     /// Returns the messages from or to a member, oldest first.
     pub(in crate::cli::commands::top) fn letters_of(&self, name: &str) -> Vec<&Letter> {
         self.news.letters.iter().filter(|letter| letter.concerns(name)).collect()
+    }
+
+    /// Says whether a message in reply to this one decides what members disagree about.
+    pub(in crate::cli::commands::top) fn decides(&self, id: &str) -> bool {
+        let is_it =
+            |need: &&Need| need.kind == NeedKind::Decision && need.id.as_deref() == Some(id);
+        self.board().is_some_and(|board| board.needs_you.iter().any(|need| is_it(&need)))
     }
 
     /// Returns the messages of a thread, oldest first.

@@ -1,8 +1,8 @@
 //! A row of a pane: a heading, or something that can be chosen.
 
 use crate::view::{
-    Board, Happening, Letter, MemberRow, Moment, Need, NeedKind, Problem, RequestRow, StepNode, TaskRow,
-    ThreadEnd, WorkflowTree,
+    Board, Happening, Letter, MemberRow, Moment, Need, NeedKind, Problem, RequestRow, StepNode,
+    TaskRow, ThreadEnd, WorkflowTree,
 };
 
 /// A row of a pane.

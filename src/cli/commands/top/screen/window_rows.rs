@@ -14,6 +14,9 @@ const WITH_COLUMNS: u16 = 6;
 /// The fewest rows of a body that shows the messages of the chosen member below the team.
 const WITH_MESSAGES: u16 = 20;
 
+/// The fewest rows of these messages, with their heading.
+const LEAST_MESSAGES: u16 = 4;
+
 /// The most rows that a notice or a question has.
 const MOST_FOOT: u16 = 3;
 
@@ -71,7 +74,10 @@ impl Screen {
         let below = if self.has_peek {
             body / 2
         } else if self.pane == Pane::Team && body >= WITH_MESSAGES {
-            body * 2 / 5
+            // The team needs its rows more than the messages do.
+            let team = u16::try_from(self.items(Pane::Team).len()).unwrap_or(u16::MAX);
+            let free = body.saturating_sub(team).saturating_sub(u16::from(has_columns));
+            (body * 2 / 5).min(free.max(LEAST_MESSAGES))
         } else {
             0
         };
@@ -86,6 +92,11 @@ impl Screen {
             foot,
             foot_rows,
         }
+    }
+
+    /// Returns how many rows of the list there is no room for.
+    pub(in crate::cli::commands::top) fn rows_out_of_sight(&self, layout: Layout) -> usize {
+        self.items(self.pane).len().saturating_sub(layout.list_rows.into())
     }
 
     /// Returns what the last rows say, if it is a notice or a question.

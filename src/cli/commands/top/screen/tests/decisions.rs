@@ -135,7 +135,10 @@ fn a_text_that_is_read_goes_to_its_end_and_its_beginning_at_once() {
 
 #[test]
 fn a_question_and_a_disagreement_are_answered_by_a_message_in_their_thread() {
-    for (kind, who) in [(NeedKind::Question, "ben"), (NeedKind::Decision, "ben and ann")] {
+    for (kind, who, label) in [
+        (NeedKind::Question, "ben", "Reply to ben:"),
+        (NeedKind::Decision, "ben and ann", "Decision, to ben:"),
+    ] {
         let mut asked = news();
         let mut board = (*asked.board.unwrap()).clone();
         board.needs_you[0].kind = kind;
@@ -144,7 +147,7 @@ fn a_question_and_a_disagreement_are_answered_by_a_message_in_their_thread() {
         let mut screen = screen();
         screen.update(Arc::new(asked));
         press(&mut screen, "a");
-        assert_eq!(shown(&screen).last().map(String::as_str), Some("Reply to ben:"));
+        assert_eq!(shown(&screen).last().map(String::as_str), Some(label));
         let sent = Act::Send {
             to: "ben".to_owned(),
             text: "y".to_owned(),
