@@ -181,17 +181,63 @@ pub(super) fn is_shown(state: &State, ended: &EndedSession, now: Now) -> bool {
         && now.tick.ms.saturating_sub(ended.at.ms) <= shown_ms
 }
 
-/// Says whether an agent has ended by itself, and no other has had its name since then; or a bridge, and nobody leads since then.
+/// Says whether an agent has ended by itself, and no other has had its name since then; or a bridge, and there is none since then.
 fn is_unmended(state: &State, ended: &EndedSession) -> bool {
     let last = || state.departed().rev().find(|other| other.name == ended.name);
     has_crashed(ended)
         && state.live(&ended.name).is_none()
-        && (ended.kind == MemberKind::Agent || state.lead().is_none())
+        && (ended.kind == MemberKind::Agent || !has_bridge(state))
         && last().is_none_or(|last| last.session == ended.session)
+}
+
+fn has_bridge(state: &State) -> bool {
+    state.live_sessions().iter().any(|session| session.kind == MemberKind::Orchestrator)
 }
 
 /// Says whether an agent or a bridge has ended by itself.
 fn has_crashed(ended: &EndedSession) -> bool {
     matches!(ended.kind, MemberKind::Agent | MemberKind::Orchestrator)
         && matches!(ended.departure, Departure::Failed | Departure::Dead)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bus::event::{Event, Joined, LogPosition};
+    use crate::domain::name::Name;
+    use crate::view::tests::{board, entry};
+
+    #[test]
+    fn a_bridge_that_died_is_a_problem_until_another_leads() {
+        let session = |number| SessionId(uuid::Uuid::from_u64_pair(0, number));
+        let joins = |number, name: &str| {
+            Event::MemberJoined(Joined {
+                session: session(number),
+                name: Name::parse(name).unwrap(),
+                chosen: true,
+                kind: MemberKind::Orchestrator,
+                model: None,
+                roles: Vec::new(),
+                pid: 1,
+                client: None,
+            })
+        };
+        let mut state = State::default();
+        let left = Event::MemberLeft {
+            session: session(1),
+            departure: Departure::Dead,
+            detail: None,
+            alive_ms: None,
+        };
+        state.apply(&entry(1, joins(1, "lead")), &[0], LogPosition::default());
+        state.apply(&entry(2, left), &[0], LogPosition::default());
+        let shown = board(&state, 2, true);
+        assert_eq!(shown.problems.len(), 1);
+        assert_eq!(shown.problems[0].kind, ProblemKind::Crashed);
+        assert!(shown.problems[0].words.contains("Nobody leads now"), "{:?}", shown.problems);
+        assert!(shown.problems[0].is_end_of(&shown.members[0]));
+
+        state.apply(&entry(3, joins(3, "next")), &[0], LogPosition::default());
+        assert!(board(&state, 3, true).problems.is_empty());
+    }
 }

@@ -267,6 +267,14 @@ mod tests {
         let mut idle = team(&[("ann", "idle", None)]);
         bridge(&mut idle, &by_member(&[wait("ann", Some(5), None)]), Moment(6));
         assert_eq!(idle[0].waits_for, None, "its turn is over");
+        let mut peer = team(&[("ann", "idle", None)]);
+        peer[0].kind = "peer".to_owned();
+        bridge(&mut peer, &by_member(&[wait("ann", Some(5), None)]), Moment(6));
+        assert_eq!(
+            peer[0].waits_for.as_deref(),
+            Some("ben"),
+            "of its client nothing else is known"
+        );
     }
 
     #[test]
