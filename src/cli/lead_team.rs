@@ -37,7 +37,10 @@ impl JoinTarget {
                 choice,
                 kind: MemberKind::Orchestrator,
                 roles,
-                description: Description::default(),
+                description: Description {
+                    arbiter: Some(config.arbiter().clone()),
+                    ..Description::default()
+                },
             },
         }
     }

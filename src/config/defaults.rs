@@ -115,6 +115,17 @@ pub(super) static POOL: Key<Other> = Key {
     meaning: "names for peers that are started without `--name`",
 };
 
+// `[conflict]`.
+
+pub(super) static ARBITER: Key<Other> = Key {
+    name: "arbiter",
+    values: Other {
+        values: "`\"@word\"`, a role or a capability, or the name of a member",
+        default: "`\"@architect\"`",
+    },
+    meaning: "who decides what two members disagree about, unless somebody can do what that is about",
+};
+
 // `[workflows]`.
 
 /// A workflow that resumes by itself may cost money that its user no longer wants to spend.
@@ -401,11 +412,12 @@ pub(super) static SECRET_ENV: Key<Line> = Key {
 };
 
 /// Returns the tables of the configuration file for the documentation, with their headings: one row per key, in Markdown.
-pub fn key_tables() -> [(&'static str, String); 7] {
+pub fn key_tables() -> [(&'static str, String); 8] {
     [
         ("[agents.NAME]", table(&PROFILE)),
         ("[limits]", table(&LIMITS)),
         ("[names]", table(&NAMES)),
+        ("[conflict]", table(&CONFLICT)),
         ("[workflows]", table(&WORKFLOWS)),
         ("[notify]", table(&NOTIFY)),
         ("[webhooks.NAME]", table(&WEBHOOKS)),
@@ -459,6 +471,9 @@ pub(super) static LIMITS: [&(dyn Row + Sync); 9] = [
 
 /// The keys of `[names]`.
 pub(super) static NAMES: [&(dyn Row + Sync); 1] = [&POOL];
+
+/// The keys of `[conflict]`.
+pub(super) static CONFLICT: [&(dyn Row + Sync); 1] = [&ARBITER];
 
 /// The keys of `[workflows]`.
 pub(super) static WORKFLOWS: [&(dyn Row + Sync); 2] = [&RESUME, &GATE_ENV];

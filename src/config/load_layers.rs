@@ -20,6 +20,7 @@ use super::value_origin::{Sourced, ValueOrigin};
 use super::window_keys::WindowKeys;
 use super::workflow_settings::Resume;
 use crate::domain::member::Label;
+use crate::domain::messaging::Arbiter;
 use crate::domain::name::Name;
 use crate::domain::text::suggest::nearest;
 use crate::sys::fs::bounded_file;
@@ -82,6 +83,7 @@ pub struct Config {
 struct Settings {
     limits: Limits,
     gate_env: Sourced<Vec<EnvPattern>>,
+    arbiter: Sourced<Arbiter>,
 }
 
 impl Load<'_> {
@@ -201,6 +203,11 @@ impl Config {
 
     pub fn limits(&self) -> &Limits {
         &self.settings().limits
+    }
+
+    /// Returns who decides disagreements, unless somebody can do what they are about. A project's file decides that with consent alone.
+    pub fn arbiter(&self) -> &Arbiter {
+        &self.settings().arbiter.value
     }
 
     /// Returns the whole environment of a gate, made from `own`, the environment of this process. Variables that the project's file
@@ -340,16 +347,18 @@ impl Layers {
         let webhooks = self.with.webhooks.clone();
         let window_keys = self.without.window_keys.clone();
         let (with_consent, before) = (Settings::of(self.with), Settings::of(self.without));
-        let (limits, gate_env) = (&with_consent.limits, &with_consent.gate_env);
+        let Settings { limits, gate_env, arbiter } = &with_consent;
         let brought = self.project_files.drain(..).map(|(file, source)| {
             let both = profiles.iter().map(|(name, now)| (known.get(name), now));
             let mut settings = needs_consent::of_limits(&before.limits, limits, &source);
             settings.extend(needs_consent::of_gates(&before.gate_env, gate_env, &source));
+            settings.extend(needs_consent::of_arbiter(&before.arbiter, arbiter, &source));
             ProjectFile::of(file, &source, both, settings)
         });
         let project_files: Vec<_> = brought.collect();
         let mut without_consent = with_consent.clone();
         without_consent.limits = without_consent.limits.without_consent(&before.limits);
+        without_consent.arbiter = before.arbiter;
         if project_files.iter().any(ProjectFile::lets_into_gates) {
             without_consent.gate_env = before.gate_env;
         }
@@ -372,7 +381,7 @@ impl Layers {
 
 impl Settings {
     fn of(merged: Merged) -> Self {
-        Self { limits: merged.limits, gate_env: merged.gate_env }
+        Self { limits: merged.limits, gate_env: merged.gate_env, arbiter: merged.arbiter }
     }
 }
 

@@ -12,6 +12,7 @@ use super::user_only::Webhook;
 use super::value_origin::Sourced;
 use super::window_keys::WindowKeys;
 use super::workflow_settings::Resume;
+use crate::domain::messaging::Arbiter;
 use crate::domain::name::Name;
 use crate::domain::text::suggest::nearest;
 
@@ -21,6 +22,7 @@ pub(super) struct Merged {
     pub(super) profiles: BTreeMap<Name, UnfinishedProfile>,
     pub(super) limits: Limits,
     pub(super) gate_env: Sourced<Vec<EnvPattern>>,
+    pub(super) arbiter: Sourced<Arbiter>,
     pub(super) pool: Sourced<Vec<Name>>,
     pub(super) resume: Resume,
     pub(super) notify: NotifySettings,
@@ -46,6 +48,7 @@ impl Default for Merged {
             profiles: BTreeMap::new(),
             limits: Limits::default(),
             gate_env: Sourced::default_value(Vec::new()),
+            arbiter: Sourced::default_value(Arbiter::default()),
             pool: Sourced::default_value(Vec::new()),
             resume: defaults::RESUME.values.default,
             notify: NotifySettings::default(),

@@ -1,5 +1,5 @@
-//! The settings of a project's own file that need the user's consent: those that run programs, pass variables on, grant permissions, or
-//! raise limits.
+//! The settings of a project's own file that need the user's consent: those that run programs, pass variables on, grant permissions,
+//! raise limits, or say who decides.
 //!
 //! The consent is to the very bytes that were read. Settings that only restrict or name something need none.
 
@@ -16,6 +16,7 @@ use super::profile::agent_env_filter::EnvPattern;
 use super::profile::{Command, Profile};
 use super::value_origin::{Sourced, ValueOrigin};
 use crate::domain::member::Label;
+use crate::domain::messaging::Arbiter;
 use crate::domain::name::Name;
 use crate::domain::permission::Policy;
 use crate::domain::text::exactly::{exact_words, exactly};
@@ -291,6 +292,17 @@ pub(super) fn of_gates(
 ) -> Option<Demand> {
     let passed = more_passed(now, Some(before), by);
     passed.map(|value| Demand { key: GATE_ENV.into(), value })
+}
+
+/// Returns the demand of this file to choose who decides disagreements.
+pub(super) fn of_arbiter(
+    before: &Sourced<Arbiter>,
+    now: &Sourced<Arbiter>,
+    by: &ValueOrigin,
+) -> Option<Demand> {
+    let chosen = new(Some(now), Some(before), by)?;
+    let value = format!("{} ({} without it)", exactly(&chosen.to_string()), before.value);
+    Some(Demand { key: "[conflict] arbiter".into(), value })
 }
 
 /// Returns the limits that this file has set and that need consent.

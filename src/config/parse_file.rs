@@ -22,7 +22,8 @@ use crate::domain::name::Name;
 use crate::domain::permission::Policy;
 use crate::domain::text::suggest::nearest;
 
-const TOP_KEYS: [&str; 7] = ["agents", "limits", "names", "notify", "top", "webhooks", "workflows"];
+const TOP_KEYS: [&str; 8] =
+    ["agents", "conflict", "limits", "names", "notify", "top", "webhooks", "workflows"];
 
 /// Reads a file's text over `merged` and returns its problems; every value is marked with `source`, every problem with `file`.
 ///
@@ -76,6 +77,7 @@ impl DocumentReader<'_, '_> {
         for entry in all {
             match entry.key {
                 "agents" => self.profiles(entry.value),
+                "conflict" => self.conflict(entry.value),
                 "limits" => self.limits(entry.value),
                 "names" => self.names(entry.value),
                 "notify" => self.notify(&entry),
@@ -131,6 +133,18 @@ impl DocumentReader<'_, '_> {
         }
     }
 
+    fn conflict(&mut self, value: &Spanned<DeValue<'_>>) {
+        for entry in self.reader.table(value, "`conflict`").unwrap_or_default() {
+            if entry.key == defaults::ARBITER.name {
+                let arbiter = self.reader.arbiter(entry.value, "`arbiter` of [conflict]");
+                let arbiter = self.sourced(arbiter);
+                set(&mut self.merged.arbiter, arbiter);
+            } else {
+                self.reader.report_unknown(&entry, "[conflict]", &names(&defaults::CONFLICT));
+            }
+        }
+    }
+
     fn workflows(&mut self, value: &Spanned<DeValue<'_>>) {
         for entry in self.reader.table(value, "`workflows`").unwrap_or_default() {
             match entry.key {
@@ -140,8 +154,7 @@ impl DocumentReader<'_, '_> {
                     set(&mut self.merged.gate_env, patterns);
                 }
                 _ => {
-                    let known = names(&defaults::WORKFLOWS);
-                    self.reader.report_unknown(&entry, "[workflows]", &known);
+                    self.reader.report_unknown(&entry, "[workflows]", &names(&defaults::WORKFLOWS));
                 }
             }
         }
@@ -195,8 +208,7 @@ impl DocumentReader<'_, '_> {
                 let allowed = self.switch(entry.value, &what);
                 set(&mut self.merged.limits.allow_network_file_system, allowed);
             } else {
-                let known = names(&defaults::LIMITS);
-                self.reader.report_unknown(&entry, "[limits]", &known);
+                self.reader.report_unknown(&entry, "[limits]", &names(&defaults::LIMITS));
             }
         }
     }
@@ -295,10 +307,7 @@ impl DocumentReader<'_, '_> {
                 let bytes = self.number(value, what, &defaults::PROMPT_BYTES);
                 set(&mut profile.prompt_bytes, bytes.map(|bytes| bytes.map(in_memory)));
             }
-            _ => {
-                let known = names(&defaults::PROFILE);
-                self.reader.report_unknown(entry, title, &known);
-            }
+            _ => self.reader.report_unknown(entry, title, &names(&defaults::PROFILE)),
         }
     }
 

@@ -11,6 +11,7 @@ use toml::de::{DeTable, DeValue};
 use super::error::{Problem, hint, shown};
 use crate::domain::limits;
 use crate::domain::member::{Label, is_word_for_members};
+use crate::domain::messaging::Arbiter;
 use crate::domain::name::Name;
 use crate::domain::text::counted::counted;
 use crate::domain::text::suggest::nearest;
@@ -243,6 +244,12 @@ impl<'a> Reader<'a> {
         what: &str,
     ) -> Option<Vec<Label>> {
         self.array_of(value, what, limits::MEMBER_LABELS, Self::label)
+    }
+
+    /// Reads who decides disagreements.
+    pub(super) fn arbiter(&mut self, value: &Spanned<DeValue<'_>>, what: &str) -> Option<Arbiter> {
+        let arbiter = Arbiter::parse(&self.string(value, what)?);
+        arbiter.map_err(|error| self.report(&value.span(), format!("{what}: {error}"))).ok()
     }
 
     /// Reads the words of a pool of names, each of which people can say aloud, and none of which a profile has.

@@ -15,6 +15,10 @@ pub const MAX_NAME_BYTES: usize = 64;
 /// Words that address something other than a member.
 const RESERVED: [&str; 5] = ["all", "*", "human", "bridge", "you"];
 
+/// Words by which others than a member of that name are addressed: with `@`, or in what people say. A bus of an earlier version may
+/// have such a member.
+const MEANING_OTHERS: [&str; 3] = ["lead", "project", "user"];
+
 /// The name of a member: `[A-Za-z0-9][A-Za-z0-9._-]{0,63}`.
 ///
 /// Two names that differ in case only are the same name: they compare, order and hash as equal. A clone shares the text.
@@ -70,6 +74,11 @@ impl Name {
     /// Returns the name as it was written.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Says whether the word means the lead, the user or everybody, so that no new member gets it.
+    pub fn means_others(&self) -> bool {
+        MEANING_OTHERS.iter().any(|word| word.eq_ignore_ascii_case(&self.0))
     }
 
     /// Says whether it is what the bridge calls an agent of this profile: the same, or with a number appended.

@@ -21,6 +21,7 @@ use super::answer_receipt::Answer;
 use super::bus::Bus;
 use super::membership::{Answered, Membership};
 use super::message_text::LoadedMessage;
+use super::unheard_claims::Claimable;
 use crate::bus::error::BusError;
 use crate::bus::event::Event;
 use crate::bus::rules::{Operation, Pick, Refusal};
@@ -39,8 +40,8 @@ pub struct Call {
     received: Vec<Answered>,
     /// Whether messages were delivered to this call, or may have been.
     holds: bool,
-    /// The request that it has claimed, or may have.
-    claimed: Option<RequestId>,
+    /// What it has claimed, or may have.
+    claimed: Option<Claimable>,
 }
 
 /// A message that was sent.
@@ -114,8 +115,8 @@ impl Membership {
         let received: Vec<_> = received.collect();
         drop(answered);
         for one in &received {
-            if let Some(request) = &one.claimed {
-                self.claims().end(request, one.call);
+            if let Some(claimed) = &one.claimed {
+                self.claims().end(claimed, one.call);
             }
         }
         Call::new(self.clone(), received)

@@ -7,12 +7,12 @@ use tokio::time::Instant;
 
 use super::answer_receipt::Answer;
 use super::bus::Bus;
-use super::unheard_claims::Claims;
+use super::unheard_claims::{Claimable, Claims};
 use crate::bus::error::BusError;
 use crate::bus::rules::{self, Description, NameChoice, NewMember, Operation, Refusal};
 use crate::bus::shared::Receipt;
 use crate::bus::state::State;
-use crate::domain::ids::{CallId, CommandId, RequestId, SessionId};
+use crate::domain::ids::{CallId, CommandId, SessionId};
 use crate::domain::limits;
 use crate::domain::member::{Departure, MemberKind, ProcessMark};
 
@@ -39,8 +39,8 @@ pub struct Joining {
 pub(crate) struct Answered {
     pub(crate) call: CallId,
     pub(crate) answer: Answer,
-    /// The request that it has claimed.
-    pub(crate) claimed: Option<RequestId>,
+    /// What it has claimed.
+    pub(crate) claimed: Option<Claimable>,
 }
 
 /// A handle on one live session of a member. Cheap to clone.

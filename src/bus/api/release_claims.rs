@@ -5,11 +5,12 @@ mod tests;
 
 use super::membership::{Answered, Membership};
 use super::retry_pauses::Retries;
+use super::unheard_claims::Claimable;
 use crate::bus::error::BusError;
 use crate::bus::event::Event;
 use crate::bus::rules::Operation;
 use crate::bus::shared::Receipt;
-use crate::domain::ids::{CallId, RequestId};
+use crate::domain::ids::CallId;
 use crate::domain::messaging::MessageKind;
 
 impl Membership {
@@ -18,44 +19,48 @@ impl Membership {
     pub(crate) async fn release(
         &self,
         call: CallId,
-        claimed: Option<RequestId>,
+        claimed: Option<Claimable>,
     ) -> Result<(), BusError> {
-        let Some(request) = claimed else {
+        let Some(claimed) = claimed else {
             return Ok(());
         };
-        let outcome = self.try_to_release(call, &request).await;
+        let outcome = self.try_to_release(call, &claimed).await;
         if let Err(BusError::Log(error)) = outcome {
-            tracing::debug!("failed to release {request}, will retry: {error}");
+            tracing::debug!("failed to release {claimed}, will retry: {error}");
             let membership = self.clone();
-            tokio::spawn(async move { membership.release_later(call, &request).await });
+            tokio::spawn(async move { membership.release_later(call, &claimed).await });
             return Ok(());
         }
         outcome
     }
 
-    async fn release_later(&self, call: CallId, request: &RequestId) {
+    async fn release_later(&self, call: CallId, claimed: &Claimable) {
         let mut retries = Retries::begin();
         while retries.next().await {
-            match self.try_to_release(call, request).await {
+            match self.try_to_release(call, claimed).await {
                 Err(BusError::Log(_)) => {}
                 _ => return,
             }
         }
         tracing::warn!(
-            "{request} stays claimed by {}, which never received the answer",
+            "{claimed} stays claimed by {}, which never received the answer",
             self.name()
         );
     }
 
-    async fn try_to_release(&self, call: CallId, request: &RequestId) -> Result<(), BusError> {
+    async fn try_to_release(&self, call: CallId, claimed: &Claimable) -> Result<(), BusError> {
         let claims = self.claims();
         let _turn = claims.turn().await;
-        if !claims.depends_on(request, call) {
+        if !claims.depends_on(claimed, call) {
             return Ok(());
         }
-        let outcome = self.ask(Operation::Release(request.clone(), call)).await;
+        let release = match claimed {
+            Claimable::Request(id) => Operation::Release(id.clone(), call),
+            Claimable::Lane(lane) => Operation::LoseLane(lane.clone()),
+        };
+        let outcome = self.ask(release).await;
         if !matches!(outcome, Err(BusError::Log(_))) {
-            claims.end(request, call);
+            claims.end(claimed, call);
         }
         outcome.map(drop)
     }
@@ -75,7 +80,7 @@ impl Membership {
                 let first = first.filter(|first| first.kind == MessageKind::Request);
                 first.and_then(|first| first.request.clone())
             });
-            if let Some(request) = about
+            if let Some(request) = about.map(Claimable::Request)
                 && sent.from.member() == Some(self.name())
                 && self.has_answer_to_claim(&request)
             {
@@ -84,8 +89,8 @@ impl Membership {
         }
     }
 
-    fn has_answer_to_claim(&self, request: &RequestId) -> bool {
-        let is_answer = |one: &Answered| one.claimed.as_ref() == Some(request);
+    fn has_answer_to_claim(&self, claimed: &Claimable) -> bool {
+        let is_answer = |one: &Answered| one.claimed.as_ref() == Some(claimed);
         self.answered().iter().any(|one| is_answer(one) && one.answer.is_given())
     }
 }

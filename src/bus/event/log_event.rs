@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Addressees, AnswerWritten, ConflictMoved, ConflictOpened, ConflictResolved, Created, Described,
-    Finished, Followed, Joined, LaneMoved, LeadTaken, MessageAcknowledged, MessageSent,
-    PermissionAnswered, PermissionAsked, ProvenClaim, RequestOpened, Resumed, Runs, Skip, Starting,
-    StepApproved, StepAsked, StepEnded, StepExpanded, StepReturned, StepStarted, TaskAssigned,
-    ThreadResolved, UnheardClaim,
+    Addressees, AnswerWritten, ConflictMoved, ConflictOpened, ConflictOverruled, ConflictResolved,
+    Created, Described, Finished, Followed, Joined, LaneMoved, LeadTaken, MessageAcknowledged,
+    MessageSent, PermissionAnswered, PermissionAsked, ProvenClaim, RequestOpened, Resumed, Runs,
+    Skip, Starting, StepApproved, StepAsked, StepEnded, StepExpanded, StepReturned, StepStarted,
+    TaskAssigned, ThreadResolved, UnheardClaim,
 };
 use crate::domain::access_key::{KeyHash, KeyScope};
 use crate::domain::ids::{
@@ -16,7 +16,7 @@ use crate::domain::ids::{
 use crate::domain::is_zero::is_zero;
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::{Activity, Departure, Label, Tools};
-use crate::domain::messaging::DeliveryMethod;
+use crate::domain::messaging::{Arbiter, DeliveryMethod};
 use crate::domain::name::Name;
 use crate::domain::task::result::Usage;
 use crate::domain::workflow::{StepStatus, WorkflowStatus};
@@ -99,6 +99,8 @@ pub enum Event {
     MemberBack { session: SessionId },
     /// The limits have changed.
     LimitsSet(TeamLimits),
+    /// Who decides disagreements, unless somebody can do what they are about, has changed.
+    ArbiterSet { arbiter: Arbiter },
     /// See [`MessageSent`].
     MessageSent(MessageSent),
     /// A message is in further inboxes.
@@ -142,6 +144,8 @@ pub enum Event {
     ConflictMoved(ConflictMoved),
     /// See [`ConflictResolved`].
     ConflictResolved(ConflictResolved),
+    /// See [`ConflictOverruled`].
+    ConflictOverruled(ConflictOverruled),
     /// A call waits for a message.
     WaitStarted {
         session: SessionId,

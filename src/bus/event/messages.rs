@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use serde_json::{Map, Value};
 
-pub use self::conflict::{ConflictMoved, ConflictOpened, ConflictResolved, Position};
+pub use self::conflict::{
+    ConflictMoved, ConflictOpened, ConflictOverruled, ConflictResolved, Position,
+};
 use super::{Addressees, Body, Skip};
 use crate::domain::ids::{CallId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::member::SessionNumber;

@@ -45,6 +45,7 @@ impl Event {
             | Self::MemberHung { .. }
             | Self::MemberBack { .. }
             | Self::LimitsSet(_)
+            | Self::ArbiterSet { .. }
             | Self::MessageAddressed { .. }
             | Self::MessageHanded { .. }
             | Self::MessageReturned { .. }
@@ -60,6 +61,7 @@ impl Event {
             | Self::ConflictOpened(_)
             | Self::ConflictMoved(_)
             | Self::ConflictResolved(_)
+            | Self::ConflictOverruled(_)
             | Self::WaitStarted { .. }
             | Self::WaitEnded { .. }
             | Self::RequestNudged { .. }

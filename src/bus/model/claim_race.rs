@@ -1,8 +1,10 @@
 //! Many members race for few requests and lanes: they claim, release, hand over, answer, give up, fall silent and die. Each request and
 //! each lane has one owner at a time, and no two claims of a request the same fence. The ledger checks that, entry by entry.
 //!
-//! `BRIDGE_RACE_ROUNDS` sets the rounds of each racer, and `BRIDGE_RACE_SEED` the seed, which a failure prints.
+//! `BRIDGE_CHAOS=large` plays 1,000 rounds of each racer, `BRIDGE_RACE_ROUNDS` another number, and `BRIDGE_RACE_SEED` sets the seed,
+//! which each run prints.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use uuid::Uuid;
@@ -27,6 +29,9 @@ const LEASE_MS: u64 = 30_000;
 
 /// The default number of rounds: enough for some hundred claims.
 const ROUNDS: u64 = 12;
+
+/// The rounds of a large run.
+const LARGE_ROUNDS: u64 = 1_000;
 
 /// A small generator of numbers that look random, always the same for a seed.
 struct Dice(u64);
@@ -54,6 +59,8 @@ struct Track {
     now: Arc<Mutex<Now>>,
     written: Mutex<Vec<Entry>>,
     asker: SessionId,
+    /// The rounds of those that have played all of theirs.
+    played: AtomicU64,
 }
 
 /// A process with one member.
@@ -183,13 +190,15 @@ fn from_env(variable: &str, default: u64) -> u64 {
 #[test]
 fn whoever_races_for_requests_and_lanes_each_has_one_owner_and_no_fence_twice() {
     let seed = from_env("BRIDGE_RACE_SEED", u64::from(std::process::id()));
-    let rounds = from_env("BRIDGE_RACE_ROUNDS", ROUNDS);
-    println!("BRIDGE_RACE_SEED={seed}");
+    let is_large = std::env::var("BRIDGE_CHAOS").is_ok_and(|size| size == "large");
+    let rounds = from_env("BRIDGE_RACE_ROUNDS", if is_large { LARGE_ROUNDS } else { ROUNDS });
+    println!("{RACERS} racers, {rounds} rounds each, BRIDGE_RACE_SEED={seed}");
+    let begun = std::time::Instant::now();
     let now = Arc::new(Mutex::new(Now { wall_ms: 0, tick: Tick { boot: 1, ms: 1 } }));
     let clock = Arc::clone(&now);
     let store = Store::new(Arc::new(move || *clock.lock().unwrap()));
     let asker = SessionId(Dice(seed | 1).uuid());
-    let track = Track { store, now, written: Mutex::default(), asker };
+    let track = Track { store, now, written: Mutex::default(), asker, played: AtomicU64::new(0) };
     let mut first = Racer::new(&track, RACERS, seed);
     first.join(asker, "asker");
     for _ in 0..REQUESTS {
@@ -204,9 +213,11 @@ fn whoever_races_for_requests_and_lanes_each_has_one_owner_and_no_fence_twice() 
                 for _ in 0..rounds {
                     racer.take_part();
                 }
+                track.played.fetch_add(rounds, Ordering::Relaxed);
             });
         }
     });
+    assert_eq!(track.played.load(Ordering::Relaxed), RACERS * rounds, "all play to the end");
     let mut entries = std::mem::take(&mut *track.written.lock().unwrap());
     entries.sort_by_key(|entry| entry.seq);
     let mut ledger = Ledger::default();
@@ -220,10 +231,19 @@ fn whoever_races_for_requests_and_lanes_each_has_one_owner_and_no_fence_twice() 
     let claims = count(|event| matches!(event, Event::RequestClaimed { .. }));
     let moved = count(|event| matches!(event, Event::RequestHandedOver { .. }));
     let reopened = count(|event| matches!(event, Event::RequestReopened { .. }));
+    let released = count(|event| matches!(event, Event::RequestReopened { released: true, .. }));
+    let deaths = count(|event| matches!(event, Event::MemberLeft { .. }));
     let lanes = count(|event| matches!(event, Event::LaneClaimed(_)));
+    let leaves =
+        |entry: &&Entry| entry.events.iter().any(|event| matches!(event, Event::MemberLeft { .. }));
+    let of_dead = entries.iter().filter(leaves).flat_map(|entry| &entry.events);
+    let of_dead = of_dead.filter(|event| matches!(event, Event::RequestReopened { .. })).count();
+    let lapsed = reopened - released - of_dead;
     println!(
-        "{claims} claims, {moved} handed over, {reopened} reopened, {lanes} lanes claimed in {} lines",
-        entries.len()
+        "{claims} claims, {moved} handed over, {released} released, {lapsed} lapsed, {of_dead} lost by \
+         {deaths} deaths, {lanes} lanes claimed in {} lines, {} s",
+        entries.len(),
+        begun.elapsed().as_secs()
     );
     assert!(claims > REQUESTS && reopened > 0 && lanes > 1);
 }

@@ -3,7 +3,7 @@
 use proptest::sample::Index;
 
 use crate::bus::event::{Body, Envelope};
-use crate::bus::rules::{ClaimUpdate, Description, NewTask, Operation};
+use crate::bus::rules::{ClaimUpdate, Description, HumanWish, NewTask, Operation};
 use crate::domain::ids::MessageId;
 use crate::domain::member::{Label, MemberKind, PLAN_ROLE, Traits};
 use crate::domain::messaging::{Priority, Signal, Urgency, scaled};
@@ -141,4 +141,15 @@ pub(super) fn sending(
     let (priority, more) = one_of_few_envelopes(envelope);
     let body = one_of_few_texts(number);
     Operation::Send { to, body, reply_to: reply_to.map(String::from), priority, more }
+}
+
+/// The user decides what is in dispute in the thread of a message, if anything is.
+pub(super) fn user_word(to: &Name, reply_to: Option<MessageId>) -> Operation {
+    Operation::ByHuman(HumanWish::Send {
+        to: to.to_string(),
+        body: text(),
+        priority: None,
+        signal: reply_to.as_ref().and_then(|_| Signal::parse("announce_decision").ok()),
+        reply_to,
+    })
 }

@@ -29,6 +29,8 @@ pub(super) enum ModelStep {
     /// Sends one of few messages, with one of few envelopes.
     Send(Index, Index, Option<Index>, u8),
     Broadcast(Index),
+    /// The user writes to a member, in reply to one of the messages, and decides what is in dispute there.
+    UserWord(Index, Index),
     /// A member writes to one of a few groups.
     SendToGroup(Index, u8, Option<Index>),
     /// A member follows one of the topics, or leaves it.
@@ -99,6 +101,7 @@ pub(super) fn step() -> impl Strategy<Value = ModelStep> {
         6 => (one(), one(), maybe(), 0..16u8)
             .prop_map(|(by, to, reply, more)| ModelStep::Send(by, to, reply, more)),
         1 => one().prop_map(ModelStep::Broadcast),
+        1 => (one(), one()).prop_map(|(to, answered)| ModelStep::UserWord(to, answered)),
         3 => (one(), 0..GROUPS, maybe())
             .prop_map(|(by, group, reply)| ModelStep::SendToGroup(by, group, reply)),
         2 => (one(), any::<bool>()).prop_map(|(by, follows)| ModelStep::Follow(by, follows)),

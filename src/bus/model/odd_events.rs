@@ -4,11 +4,12 @@ use proptest::prelude::*;
 use uuid::Uuid;
 
 use crate::bus::event::{
-    Addressees, AnswerWritten, Body, ConflictMoved, ConflictOpened, ConflictResolved, Created,
-    Described, Entry, Envelope, Event, Finished, Followed, Joined, LaneMoved, LeadTaken,
-    MessageAcknowledged, MessageSent, PermissionAnswered, PermissionAsked, Position, ProvenClaim,
-    Question, RequestOpened, Resumed, Skip, Starting, StepAsked, StepEnded, StepExpanded,
-    StepReturned, StepStarted, TaskAssigned, TaskReport, ThreadResolved, UnheardClaim,
+    Addressees, AnswerWritten, Body, ConflictMoved, ConflictOpened, ConflictOverruled,
+    ConflictResolved, Created, Described, Entry, Envelope, Event, Finished, Followed, Joined,
+    LaneMoved, LeadTaken, MessageAcknowledged, MessageSent, PermissionAnswered, PermissionAsked,
+    Position, ProvenClaim, Question, RequestOpened, Resumed, Skip, Starting, StepAsked, StepEnded,
+    StepExpanded, StepReturned, StepStarted, TaskAssigned, TaskReport, ThreadResolved,
+    UnheardClaim,
 };
 use crate::bus::storage::file::line_format;
 use crate::domain::access_key::{KeyScope, hash_of_secret, secret_of};
@@ -168,6 +169,9 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             ][usize::from(c % 3)]
             .clone(),
         }),
+        48 if e > 200 => {
+            Event::ConflictOverruled(ConflictOverruled { thread: message(a), message: message(b) })
+        }
         48 => Event::ConflictResolved(ConflictResolved {
             thread: message(a),
             how: ConflictEnd::Agreed,

@@ -8,6 +8,7 @@ use uuid::Uuid;
 use super::ledger::Ledger;
 use super::model_inputs::{
     choose, claim_update, group, lane, name, one_of_few_texts, opening, says, sending, task, text,
+    user_word,
 };
 use super::model_step::ModelStep;
 use crate::bus::error::BusError;
@@ -93,7 +94,7 @@ impl World {
                 let called = ["a", "B", "c", "d"][usize::from(*number)];
                 self.join(handle, NameChoice::Chosen(name(called)), Vec::new());
             }
-            ModelStep::JoinLike => self.join(handle, NameChoice::Like(name("lead")), Vec::new()),
+            ModelStep::JoinLike => self.join(handle, NameChoice::Like(name("boss")), Vec::new()),
             ModelStep::Inherit(whose) => {
                 let dead = choose(&self.dead, whose);
                 let heir = dead.and_then(|dead| self.ledger.name_of(dead));
@@ -101,8 +102,11 @@ impl World {
                     self.join(handle, NameChoice::Chosen(heir), vec![dead.into()]);
                 }
             }
-            ModelStep::Reap => {
-                drop(self.ask(handle, None, self.reaping()));
+            ModelStep::Reap => drop(self.ask(handle, None, self.reaping())),
+            ModelStep::UserWord(to, answered) => {
+                let to = choose(&self.sessions, to).and_then(|to| self.ledger.name_of(to));
+                let word = to.map(|to| user_word(&to, choose(&self.messages, answered)));
+                drop(word.map(|word| self.ask(handle, None, word)));
             }
             ModelStep::Hang(which) => {
                 let hung = choose(&self.sessions, which).into_iter().collect();
@@ -139,8 +143,7 @@ impl World {
             ModelStep::StartAgent(by) => (member(by)?, self.start()),
             ModelStep::Ready(which) => {
                 let (session, by) = self.with_bridge(which)?;
-                let ready = Operation::Ready { session, model: None, pid: 1 };
-                (by, ready)
+                (by, Operation::Ready { session, model: None, pid: 1 })
             }
             ModelStep::Leave(which) => {
                 let (session, by) = self.with_bridge(which)?;
@@ -151,9 +154,7 @@ impl World {
             ModelStep::Crash(which, keeps) => {
                 let (session, by) = self.with_bridge(which)?;
                 let task = if *keeps { Broken::Kept } else { Broken::Interrupted };
-                let detail = "exit code 7".into();
-                let crash = Operation::Crash { session, detail, task };
-                (by, crash)
+                (by, Operation::Crash { session, detail: "exit code 7".into(), task })
             }
             ModelStep::Send(by, to, reply_to, more) => {
                 let to = self.ledger.name_of(member(to)?)?;
@@ -223,8 +224,7 @@ impl World {
             }
             ModelStep::Settle(which, seen) => {
                 let (session, call) = choose(&self.calls, which)?;
-                let settle = Operation::Settle { session, call, seen: *seen };
-                (session, settle)
+                (session, Operation::Settle { session, call, seen: *seen })
             }
             ModelStep::Wait(by, from, about, long) => {
                 let by = member(by)?;

@@ -154,6 +154,7 @@ fn perform_on_groups(
         Operation::FollowTopic(topic) => messages::follow_topic(writer, me, topic),
         Operation::LeaveTopic(topic) => messages::leave_topic(writer, me, topic),
         Operation::ClaimLane(lane) => members::claim_lane(writer, me, lane),
+        Operation::LoseLane(lane) => members::lose_lane(writer, me, lane),
         Operation::ReleaseLane(lane) => members::release_lane(writer, me, lane),
         _ => Ok(()),
     }
@@ -197,6 +198,7 @@ fn perform(writer: &mut Writer<'_>, me: SessionId, operation: &Operation) -> Res
         Operation::FollowTopic(_)
         | Operation::LeaveTopic(_)
         | Operation::ClaimLane(_)
+        | Operation::LoseLane(_)
         | Operation::ReleaseLane(_) => perform_on_groups(writer, me, operation),
         Operation::Take { session, call, method, pick } => {
             messages::take(writer, me, *session, (*call, *method), pick)

@@ -17,6 +17,9 @@ pub(super) fn make(writer: &mut Writer<'_>, new: &NewKey) -> Result<(), Refusal>
     if scopes.is_empty() {
         return Err(Refusal::Empty { what: "the list of scopes" });
     }
+    if new.name.means_others() && writer.state.member(&new.name).is_none() {
+        return Err(Refusal::NameMeansOthers { name: new.name.clone() });
+    }
     let id = writer.new_id(KeyId::from_bits, |state, id| state.keys.contains_key(id));
     let (name, hash) = (new.name.clone(), new.hash.clone());
     writer.push(Event::KeyMade { id, name, scopes, hash, skip: Skip });

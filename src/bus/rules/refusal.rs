@@ -61,6 +61,8 @@ pub enum Refusal {
     Gone { name: Name },
     #[error("`{name}` has mail for whoever leads the team: choose another name")]
     NameOfLead { name: Name },
+    #[error("`{name}` is reserved, as it means others in the team: choose another name")]
+    NameMeansOthers { name: Name },
     #[error("the name `{name}` is taken by a live {kind}: choose another")]
     NameTaken {
         name: Name,

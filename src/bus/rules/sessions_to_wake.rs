@@ -7,7 +7,7 @@ use crate::bus::event::{
     Resumed, StepApproved, StepEnded, UnheardClaim,
 };
 use crate::bus::state::State;
-use crate::domain::ids::{MessageId, PermissionId, SessionId, TaskId};
+use crate::domain::ids::{MessageId, PermissionId, SessionId, TaskId, WorkflowId};
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
 use crate::domain::workflow::StepStatus;
@@ -70,16 +70,14 @@ pub(in crate::bus) fn concerned(state: &State, events: &[Event]) -> BTreeSet<Ses
                 status: StepStatus::Cancelled,
                 ..
             })
-            | Event::WorkflowCancelAsked { id, .. } => {
-                let workflow = state.workflow(id);
-                all.extend(workflow.and_then(|workflow| workflow.owner));
-            }
+            | Event::WorkflowCancelAsked { id, .. } => add_workflow(state, id, &mut all),
             Event::MemberForgotten { .. }
             // It stands beside the beginning of its session.
             | Event::MemberDescribed(_)
             | Event::AgentRuns(_)
             | Event::AgentSwept { .. }
             | Event::LimitsSet(_)
+            | Event::ArbiterSet { .. }
             | Event::MemberMethods { .. }
             | Event::TurnUsed { .. }
             | Event::MessageSeen { .. }
@@ -93,6 +91,7 @@ pub(in crate::bus) fn concerned(state: &State, events: &[Event]) -> BTreeSet<Ses
             | Event::ConflictOpened(_)
             | Event::ConflictMoved(_)
             | Event::ConflictResolved(_)
+            | Event::ConflictOverruled(_)
             | Event::WaitStarted { .. }
             | Event::RequestNudged { .. }
             | Event::RequestClaimed { .. }
@@ -145,6 +144,10 @@ fn add_session(state: &State, id: SessionId, all: &mut BTreeSet<SessionId>) {
         all.insert(id);
         all.extend(session.owner);
     }
+}
+
+fn add_workflow(state: &State, id: &WorkflowId, to: &mut BTreeSet<SessionId>) {
+    to.extend(state.workflow(id).and_then(|workflow| workflow.owner));
 }
 
 /// A task concerns its agent's bridge and its assigner.

@@ -3,8 +3,8 @@
 use super::event_place::At;
 use super::{Delivery, State, Wait};
 use crate::bus::event::LogPosition;
-use crate::bus::event::{Entry, Event};
-use crate::domain::ids::CommandId;
+use crate::bus::event::{Addressees, Entry, Event};
+use crate::domain::ids::{CommandId, MessageId};
 use crate::domain::limits;
 use crate::domain::time::Now;
 
@@ -90,19 +90,15 @@ impl State {
             Event::MessageAcknowledged(acknowledged) => self.message_acknowledged(acknowledged),
             Event::ThreadResolved(resolved) => self.thread_resolved(resolved),
             Event::AnswerWritten(written) => self.answer_written(written),
-            Event::MessageSuperseded { id, members } => {
-                for name in self.members_to_withdraw_from(id, members) {
-                    self.settle(id, &name, Delivery::Superseded);
-                    self.message_not_seen(id, &name);
-                    self.forget_member_if_idle(&name);
-                }
-            }
+            Event::MessageSuperseded { id, members } => self.message_superseded(id, members),
             Event::MessageExpired { id, member } => self.message_expired(id, member),
             Event::MessageReminded { id } => self.message_reminded(id, at),
             Event::MessageUnanswered { id } => self.answer_not_awaited(id),
-            Event::ConflictOpened(_) | Event::ConflictMoved(_) | Event::ConflictResolved(_) => {
-                self.conflict_event(event, at);
-            }
+            Event::ConflictOpened(_)
+            | Event::ConflictMoved(_)
+            | Event::ConflictResolved(_)
+            | Event::ConflictOverruled(_)
+            | Event::ArbiterSet { .. } => self.conflict_event(event, at),
             Event::WaitStarted { session, call, from, request, reply_to, timeout_ms } => {
                 let wait = Wait::of(*call, from.as_ref(), request.as_ref(), reply_to.as_ref());
                 self.wait_started(*session, wait, *timeout_ms, at);
@@ -148,6 +144,14 @@ impl State {
             Event::KeyRevoked { id, .. } => self.key_revoked(id),
             Event::WebhookSent { name, seq, .. } => self.webhook_sent(name, *seq),
             Event::SegmentFailed { .. } => {}
+        }
+    }
+
+    fn message_superseded(&mut self, id: &MessageId, members: &Addressees) {
+        for name in self.members_to_withdraw_from(id, members) {
+            self.settle(id, &name, Delivery::Superseded);
+            self.message_not_seen(id, &name);
+            self.forget_member_if_idle(&name);
         }
     }
 

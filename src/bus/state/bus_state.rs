@@ -15,6 +15,7 @@ use crate::domain::ids::{
 };
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::{Label, SessionNumber};
+use crate::domain::messaging::Arbiter;
 use crate::domain::name::Name;
 use crate::domain::time::Now;
 
@@ -50,6 +51,9 @@ pub struct State {
     pub(in crate::bus) conflicts: BTreeMap<MessageId, Conflict>,
     #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
     pub(in crate::bus) ended_conflicts: VecDeque<MessageId>,
+    /// Who decides them, unless somebody can do what they are about; as the team has set it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::bus) arbiter: Option<Arbiter>,
     /// Requests that have not ended, and the last ended ones.
     pub(in crate::bus) requests: Chunked<RequestId, Request>,
     pub(in crate::bus) ended_requests: VecDeque<RequestId>,

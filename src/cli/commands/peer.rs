@@ -136,13 +136,14 @@ struct PeerPlace {
 
 impl PeerPlace {
     /// Finds where and as whom the session joins, and keeps that. A peer needs no profiles of the configuration, but the setting of where
-    /// the bus may be, and the pool of names.
+    /// the bus may be, the pool of names, and who decides disagreements.
     fn find(&self, config: Option<&Config>) -> Result<(Outside, Joining), Failure> {
         let (networks, pool) = match config {
             Some(config) => (open_bus::networks(config), config.pool()),
             None => (Networks::Refused, [].as_slice()),
         };
-        let joining = self.joining(pool)?;
+        let mut joining = self.joining(pool)?;
+        joining.description.arbiter = config.map(|config| config.arbiter().clone());
         let foreign = open_bus::foreign(self.arguments.adopt);
         let outside = Outside::new(self.bus.clone(), networks, foreign);
         Ok(self.found.get_or_init(|| (outside, joining)).clone())
@@ -166,7 +167,7 @@ impl PeerPlace {
         };
         let roles = roles.iter().map(|role| role.as_str().to_owned()).collect();
         let traits = Traits { lane, capabilities, topics, surface };
-        let description = Description { traits, cwd, takes_lead: false };
+        let description = Description { traits, cwd, ..Description::default() };
         Ok(Joining { choice, kind: MemberKind::Peer, roles, description })
     }
 }

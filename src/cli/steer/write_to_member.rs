@@ -6,14 +6,15 @@ use super::act_outcome::seconds;
 use super::{Ended, Outcome, Patience, Steering};
 use crate::bus::event::{Body, Event};
 use crate::bus::rules::HumanWish;
-use crate::bus::state::{Delivery, Session, State};
+use crate::bus::state::{Delivery, Message, Session, State};
 use crate::cli::Failure;
 use crate::domain::ids::MessageId;
 use crate::domain::member::{Activity, MemberKind};
-use crate::domain::messaging::{Audience, Author, DeliveryMethod, Priority, Signal};
+use crate::domain::messaging::{Audience, Author, DeliveryMethod, Priority, Signal, SignalClass};
 use crate::domain::name::Name;
 use crate::domain::text::counted::counted;
 use crate::domain::text::listed::listed;
+use crate::domain::time::iso8601;
 use crate::domain::wait_times;
 
 /// The most members of a group that are named one by one.
@@ -102,11 +103,19 @@ impl Steering {
 
 /// Says what a message has decided.
 fn decided(event: &Event) -> Option<String> {
-    let Event::ConflictResolved(resolved) = event else { return None };
-    Some(format!("it decides the disagreement in the thread of {}", resolved.thread))
+    match event {
+        Event::ConflictResolved(resolved) => {
+            Some(format!("it decides the disagreement in the thread of {}", resolved.thread))
+        }
+        Event::ConflictOverruled(overruled) => Some(format!(
+            "it decides the disagreement in the thread of {}, which was over, and holds from now on",
+            overruled.thread
+        )),
+        _ => None,
+    }
 }
 
-/// Says what the person may not expect of a message: that it answers nothing.
+/// Says what the person may not expect of a message: that it answers nothing, or not first.
 fn beside(state: &State, sent: &MessageId, answered: Option<&MessageId>) -> Option<String> {
     let sent = state.message(sent)?;
     match (answered, &sent.reply_to) {
@@ -114,6 +123,10 @@ fn beside(state: &State, sent: &MessageId, answered: Option<&MessageId>) -> Opti
             "it answers nothing: `{}` has no message `{answered}`, so it begins a thread",
             sent.audience
         )),
+        (Some(_), Some(_)) if sent.class() == SignalClass::Decision => {
+            Some("it decides nothing: no disagreement in that thread is known".to_owned())
+        }
+        (Some(asked), Some(_)) => already_answered(state, sent, asked),
         (None, _) => {
             let mut asked = state.questions_for_user();
             let asked = asked.find(|asked| {
@@ -124,8 +137,21 @@ fn beside(state: &State, sent: &MessageId, answered: Option<&MessageId>) -> Opti
                 sent.audience, asked.id
             ))
         }
-        _ => None,
     }
+}
+
+/// Says whose answer to a question to the person came before this one.
+fn already_answered(state: &State, sent: &Message, asked: &MessageId) -> Option<String> {
+    let is_before = |one: &&Message| one.seq < sent.seq && state.is_answer(one, asked);
+    let is_question = state.message(asked)?.is_question_to_user();
+    let first = state.messages().filter(is_before).min_by_key(|one| one.seq);
+    let first = first.filter(|_| is_question)?;
+    let by = match &first.from {
+        Author::Human => "you".to_owned(),
+        by => format!("`{by}`"),
+    };
+    let at = iso8601(first.sent_ms);
+    Some(format!("{asked} was already answered by {by} at {at}; your words were sent all the same"))
 }
 
 fn addressed(event: &Event) -> Option<(MessageId, Audience)> {

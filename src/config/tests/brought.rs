@@ -76,6 +76,10 @@ fn settings_that_run_or_widen_need_consent() {
         ],
     );
     check("[workflows]\ngate_env = ['*']", &[r#"[workflows] gate_env = ["*"]"#]);
+    check(
+        "[conflict]\narbiter = 'eve'",
+        &[r#"[conflict] arbiter = "eve" (@architect without it)"#],
+    );
 }
 
 #[test]
@@ -91,6 +95,7 @@ fn settings_that_restrict_or_only_name_need_none() {
         "[agents.codex]\ntopics = ['x']\n[names]\npool = ['Ada']",
         "[limits]\nagents = 1\nallow_network_file_system = false",
         "[workflows]\ngate_env = []\nresume = 'auto'",
+        "[conflict]\narbiter = '@architect'",
     ] {
         check(project, &[]);
     }
@@ -118,6 +123,16 @@ fn without_consent_no_limit_is_raised_and_no_variable_passes_into_gates() {
         false
     };
     assert_eq!(config.gate_environment(own(), revoked).len(), 1);
+}
+
+#[test]
+fn a_project_does_not_choose_who_decides_without_consent() {
+    let mut config = load("[conflict]\narbiter = 'eve'");
+    assert_eq!(config.arbiter().to_string(), "@architect");
+    config.agree();
+    assert_eq!(config.arbiter().to_string(), "eve");
+    let place = TestDirectories::new().user("[conflict]\narbiter = '@boss'");
+    assert_eq!(place.load().unwrap().arbiter().to_string(), "@boss");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::test_directories::TestDirectories;
-use crate::config::defaults::{LIMITS, NAMES, NOTIFY, PROFILE, WEBHOOKS, WORKFLOWS};
+use crate::config::defaults::{CONFLICT, LIMITS, NAMES, NOTIFY, PROFILE, WEBHOOKS, WORKFLOWS};
 use crate::config::key::names;
 use crate::config::key_tables;
 
@@ -25,6 +25,7 @@ fn every_key_of_a_table_is_read() {
         (profile, names(&PROFILE)),
         ("[limits]\n", names(&LIMITS)),
         ("[names]\n", names(&NAMES)),
+        ("[conflict]\n", names(&CONFLICT)),
         ("[workflows]\n", names(&WORKFLOWS)),
     ];
     for key in names(&NOTIFY) {

@@ -54,11 +54,11 @@ fn an_unknown_key_is_refused_with_its_place_and_the_nearest_one() {
     );
     check_refused(
         "x = 1",
-        "@1:1: unknown key `x` in the file: the keys here are `agents`, `limits`, `names`, `notify`, `top`, `webhooks` and `workflows`",
+        "@1:1: unknown key `x` in the file: the keys here are `agents`, `conflict`, `limits`, `names`, `notify`, `top`, `webhooks` and `workflows`",
     );
     check_refused(
         "\"a\\nb\" = 1",
-        "@1:1: unknown key `a\\nb` in the file: the keys here are `agents`, `limits`, `names`, `notify`, `top`, `webhooks` and `workflows`",
+        "@1:1: unknown key `a\\nb` in the file: the keys here are `agents`, `conflict`, `limits`, `names`, `notify`, `top`, `webhooks` and `workflows`",
     );
 }
 
@@ -401,6 +401,22 @@ fn texts_and_lists_of_a_profile_are_limited() {
             ),
         );
     }
+}
+
+#[test]
+fn an_arbiter_is_a_word_or_a_member() {
+    let hint = "names nobody who could decide: use `@` and a role or a capability, such as \
+        `@architect`, or the name of a member";
+    for text in ["@lead", "user", "#storage", "", "all", "two words"] {
+        let error =
+            TestDirectories::new().project(&format!("[conflict]\narbiter = {text:?}")).error();
+        let place = "project/.claude/bridge.toml:2:11: `arbiter` of [conflict]:";
+        assert_eq!(error, format!("{place} {text:?} {hint}"));
+    }
+    check_refused(
+        "[conflict]\narbitor = \"ann\"",
+        "@2:1: unknown key `arbitor` in [conflict]: did you mean `arbiter`?",
+    );
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use crate::domain::name::Name;
 
 /// Words by which members look for those that lead, serve or are everybody. [`Name`] itself refuses a few more.
-const WORDS_FOR_MEMBERS: [&str; 18] = [
+const WORDS_FOR_MEMBERS: [&str; 19] = [
     "admin",
     "agent",
     "agents",
@@ -18,6 +18,7 @@ const WORDS_FOR_MEMBERS: [&str; 18] = [
     "orchestrator",
     "owner",
     "peer",
+    "project",
     "root",
     "self",
     "system",
@@ -37,7 +38,7 @@ mod tests {
     #[test]
     fn a_person_has_no_word_for_members() {
         let is_one = |word: &str| is_word_for_members(&Name::parse(word).unwrap());
-        assert!(["orchestrator", "Lead", "TEAM", "user", "me"].into_iter().all(is_one));
+        assert!(["orchestrator", "Lead", "TEAM", "user", "me", "project"].into_iter().all(is_one));
         assert!(!["Ada", "Leader-2", "Meg", "reviewer"].into_iter().any(is_one));
     }
 }

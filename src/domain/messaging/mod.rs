@@ -18,7 +18,7 @@ pub use address::{Address, AddressError, Group, is_same_word};
 pub use attachment::{
     Attached, AttachedFile, Attachment, AttachmentError, AttachmentKind, check_attachments,
 };
-pub use conflict::{ConflictEnd, ConflictStep};
+pub use conflict::{Arbiter, ArbiterError, ConflictEnd, ConflictStep};
 pub use delivery_method::DeliveryMethod;
 pub use mentions::mentioned;
 pub use message::{Audience, Author, MessageKind, Priority};

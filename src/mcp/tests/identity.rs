@@ -53,7 +53,7 @@ fn membership(bus: &Bus, member: &str, session: SessionId, token: &str) -> LazyM
 #[tokio::test]
 async fn an_endpoint_acts_for_its_agent_and_reports_that_the_tools_are_ready() {
     let team = Team::new();
-    let bridge = team.membership("lead").await;
+    let bridge = team.membership("boss").await;
     let session = start(&bridge).await;
     let mut client =
         Client::of(endpoint_tools::server(membership(&team.bus(), "codex", session, "secret")));
@@ -76,7 +76,7 @@ async fn an_endpoint_acts_for_its_agent_and_reports_that_the_tools_are_ready() {
     let doing = listed["agents"][0].as_object_mut().unwrap().remove("doing").unwrap();
     assert!(doing.as_str().unwrap().starts_with("last active "), "{doing}");
     let expected = json!([
-        { "name": "lead", "id": "s1", "kind": "peer", "status": "idle", "uptime_seconds": 0 },
+        { "name": "boss", "id": "s1", "kind": "peer", "status": "idle", "uptime_seconds": 0 },
         {
             "name": "codex", "id": "s2", "kind": "agent", "status": "running", "profile": "codex", "cwd": "/project",
             "uptime_seconds": 0, "you": true,
@@ -88,7 +88,7 @@ async fn an_endpoint_acts_for_its_agent_and_reports_that_the_tools_are_ready() {
 #[tokio::test]
 async fn an_endpoint_with_a_wrong_identity_starts_and_every_tool_returns_the_error() {
     let team = Team::new();
-    let bridge = team.membership("lead").await;
+    let bridge = team.membership("boss").await;
     let session = start(&bridge).await;
     for (member, session, token) in [
         ("codex", session, "guess"),

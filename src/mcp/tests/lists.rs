@@ -29,7 +29,7 @@ pub(super) fn leading_server(membership: Membership, programs: &Path) -> Server 
 }
 
 async fn orchestrator(team: &Team) -> Server {
-    leading_server(team.membership("lead").await, Path::new("/nowhere"))
+    leading_server(team.membership("boss").await, Path::new("/nowhere"))
 }
 
 /// Returns an orchestrator's team, in a project without a `bridge.toml` and on a machine without agents.
@@ -91,7 +91,7 @@ async fn the_orchestrators_tools_stay_within_their_budget() {
 #[tokio::test]
 async fn assign_task_names_the_profiles_that_are_installed_when_the_list_is_asked_for() {
     let (team, programs) = (Team::new(), tempfile::tempdir().unwrap());
-    let mut client = Client::of(leading_server(team.membership("lead").await, programs.path()));
+    let mut client = Client::of(leading_server(team.membership("boss").await, programs.path()));
     client.initialize().await;
     let mut description = async || {
         let tools = listed(&mut client).await;
@@ -276,7 +276,7 @@ async fn the_first_answer_to_a_client_names_the_project() {
         let instructions = answer["result"]["instructions"].as_str().unwrap();
         assert!(instructions.contains(expected), "{instructions}");
     };
-    let membership = LazyMembership::taken(team.membership("lead").await);
+    let membership = LazyMembership::taken(team.membership("boss").await);
     let launch = |ground: &str| Launch {
         own_binary: "/bin/bridge".into(),
         environment: Vec::new(),

@@ -94,7 +94,7 @@ fn ids(page: &Value) -> Vec<&str> {
 #[tokio::test]
 async fn a_new_session_finds_the_tasks_of_an_earlier_one() {
     let team = Team::new();
-    let earlier = leader(&team, "lead").await;
+    let earlier = leader(&team, "boss").await;
     let agent = earlier.start("reviewer", "codex").await;
     let long = format!("Review\n the\u{202e} parser. {}", "Every line of it. ".repeat(40));
     let first = earlier.assign(agent, &long).await;
@@ -114,7 +114,7 @@ async fn a_new_session_finds_the_tasks_of_an_earlier_one() {
         ("agent", "reviewer"),
         ("profile", "codex"),
         ("status", "running"),
-        ("assigned_by", "lead"),
+        ("assigned_by", "boss"),
     ] {
         assert_eq!(task[field], expected, "{task}");
     }
@@ -129,7 +129,7 @@ async fn a_new_session_finds_the_tasks_of_an_earlier_one() {
 #[tokio::test]
 async fn pages_have_every_task_once_even_if_others_are_assigned_in_between() {
     let team = Team::new();
-    let mut lead = leader(&team, "lead").await;
+    let mut lead = leader(&team, "boss").await;
     let agent = lead.start("worker", "qwen").await;
     let mut expected = Vec::new();
     for number in 0..2 * limits::TASKS_ON_A_PAGE + 3 {
@@ -151,7 +151,7 @@ async fn pages_have_every_task_once_even_if_others_are_assigned_in_between() {
 #[tokio::test]
 async fn a_list_can_be_narrowed_and_a_wrong_filter_is_refused() {
     let team = Team::new();
-    let mut lead = leader(&team, "lead").await;
+    let mut lead = leader(&team, "boss").await;
     let (ann, bob) = (lead.start("ann", "codex").await, lead.start("bob", "qwen").await);
     let one = lead.assign(ann, "one").await.to_string();
     let two = lead.assign_and_cancel(ann, "two").await.to_string();
@@ -201,7 +201,7 @@ async fn a_list_can_be_narrowed_and_a_wrong_filter_is_refused() {
 async fn a_page_ends_when_the_answer_is_full() {
     let team = Team::new();
     let answer = 4 * 1024;
-    let membership = team.membership("lead").await.with_answers_of(answer);
+    let membership = team.membership("boss").await.with_answers_of(answer);
     let mut lead = of(membership).await;
     let agent = lead.start("worker", "qwen").await;
     for _ in 0..12 {
@@ -225,7 +225,7 @@ async fn a_page_ends_when_the_answer_is_full() {
 async fn a_task_whose_prompt_cannot_be_read_is_listed_with_the_reason_and_a_forgotten_one_without()
 {
     let team = Team::new();
-    let mut lead = leader(&team, "lead").await;
+    let mut lead = leader(&team, "boss").await;
     let agent = lead.start("worker", "qwen").await;
     for prompt in ["one", "two", "three"] {
         lead.assign(agent, prompt).await;
@@ -248,7 +248,7 @@ async fn a_task_whose_prompt_cannot_be_read_is_listed_with_the_reason_and_a_forg
 #[tokio::test]
 async fn the_list_of_members_says_what_each_is_doing() {
     let team = Team::new();
-    let lead = leader(&team, "lead").await;
+    let lead = leader(&team, "boss").await;
     let agent = lead.start("reviewer", "codex").await;
     let mut ann = team.member("ann").await;
     let mut of_reviewer = async || {
@@ -326,7 +326,7 @@ async fn the_list_of_members_has_their_ids_and_what_they_say_of_themselves() {
 #[tokio::test]
 async fn a_list_of_many_members_fits_into_an_answer_and_names_them_all() {
     let team = Team::new();
-    let lead = leader(&team, "lead").await;
+    let lead = leader(&team, "boss").await;
     for number in 0..8 {
         let agent = lead.start(&format!("agent-{number}"), "codex").await;
         let task = lead.assign(agent, &"work ".repeat(50)).await;

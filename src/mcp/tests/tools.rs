@@ -32,7 +32,7 @@ async fn agent(faults: &Faults) -> Agent {
     let bus = Bus::open(Box::new(store.log())).unwrap();
     let name = |name| Name::parse(name).unwrap();
     let joining = Joining {
-        choice: NameChoice::Chosen(name("lead")),
+        choice: NameChoice::Chosen(name("boss")),
         kind: MemberKind::Orchestrator,
         roles: Vec::new(),
         description: Description::default(),

@@ -43,7 +43,7 @@ async fn every_wrong_call_is_answered_with_what_to_do() {
     let team = Team::new();
     let project = tempfile::tempdir().unwrap();
     let joining = Joining {
-        choice: NameChoice::Chosen(Name::parse("lead").unwrap()),
+        choice: NameChoice::Chosen(Name::parse("boss").unwrap()),
         kind: MemberKind::Orchestrator,
         roles: Vec::new(),
         description: Description::default(),

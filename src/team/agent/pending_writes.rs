@@ -280,7 +280,7 @@ mod tests {
         let store = Store::new(Arc::new(clock::now));
         let bus = Bus::open(Box::new(faults.before(store.log()))).unwrap();
         let joining = Joining {
-            choice: NameChoice::Chosen(Name::parse("lead").unwrap()),
+            choice: NameChoice::Chosen(Name::parse("boss").unwrap()),
             kind: MemberKind::Orchestrator,
             roles: Vec::new(),
             description: Description::default(),

@@ -5,7 +5,8 @@ use super::in_flight::InFlight;
 use super::said::Said;
 use super::speaker::{Speaker, after_colon};
 use crate::bus::event::{
-    ConflictMoved, ConflictOpened, ConflictResolved, Event, MessageAcknowledged, MessageSent,
+    ConflictMoved, ConflictOpened, ConflictOverruled, ConflictResolved, Event, MessageAcknowledged,
+    MessageSent,
 };
 use crate::domain::ids::{MessageId, RequestId};
 use crate::domain::messaging::{Acknowledgement, ConflictEnd, ConflictStep, MessageKind, Signal};
@@ -87,9 +88,10 @@ pub(super) fn said(
                 format!("{} did not get {}, unread again", carried.member, listed(&carried.ids));
             Some(receipt(words, [carried.member.to_string()], &carried.ids))
         }
-        Event::ConflictOpened(_) | Event::ConflictMoved(_) | Event::ConflictResolved(_) => {
-            conflict(event)
-        }
+        Event::ConflictOpened(_)
+        | Event::ConflictMoved(_)
+        | Event::ConflictResolved(_)
+        | Event::ConflictOverruled(_) => conflict(event),
         _ => deadline(event, speaker),
     }
 }
@@ -122,6 +124,11 @@ fn conflict(event: &Event) -> Option<Said> {
             };
             let words = format!("the disagreement in the thread of {thread} {by_whom}{message}");
             Some(said(words, thread).about(by.member().map(ToString::to_string)))
+        }
+        Event::ConflictOverruled(ConflictOverruled { thread, message }) => {
+            let words =
+                format!("you decide what was over in the thread of {thread}: {message} holds");
+            Some(said(words, thread))
         }
         _ => None,
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::trace_scope::TraceScope;
 use super::trace_step::{TraceStep, TraceStepKind};
 use crate::bus::event::{
-    ConflictMoved, ConflictOpened, ConflictResolved, Entry, Event, RequestOpened,
+    ConflictMoved, ConflictOpened, ConflictOverruled, ConflictResolved, Entry, Event, RequestOpened,
 };
 use crate::domain::ids::{RequestId, SessionId};
 use crate::domain::limits;
@@ -215,6 +215,15 @@ fn of_thread(event: &Event, scope: &TraceScope, place: (u64, Moment)) -> Option<
                 by: (*by != Author::Bridge).then(|| by.to_string()),
                 message_id: message.as_ref().map(ToString::to_string),
                 ..step(kind, thread, place)
+            })
+        }
+        Event::ConflictOverruled(ConflictOverruled { thread, message })
+            if scope.thread() == Some(thread) =>
+        {
+            Some(TraceStep {
+                by: Some(Author::Human.to_string()),
+                message_id: Some(message.to_string()),
+                ..step(TraceStepKind::Decided, thread, place)
             })
         }
         _ => None,

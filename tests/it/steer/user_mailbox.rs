@@ -52,6 +52,15 @@ async fn a_question_to_the_person_waits_in_the_windows_until_they_answer_it_ther
     done(&stage, &["send", "ann", "go ahead", "--reply-to", id]).await;
     assert_eq!(lead.done(&task).await, "go ahead from human");
     assert_eq!(questions(&stage).await, Vec::<Value>::new());
+    // A second answer is sent, and is said not to be the first.
+    let said = done(&stage, &["send", "ann", "no, wait", "--reply-to", id, "--no-wait"]).await;
+    let already = format!("; {id} was already answered by you at 20");
+    assert!(said.contains(&already), "{said}");
+    assert!(said.ends_with("Z; your words were sent all the same\n"), "{said}");
+    let decides =
+        ["send", "ann", "so be it", "--reply-to", id, "--signal", "announce_decision", "--no-wait"];
+    let said = done(&stage, &decides).await;
+    assert!(said.contains("; it decides nothing: no disagreement in that thread"), "{said}");
     // The orchestrator, which was to pass it on, has nothing to do any more.
     let left = lead.call("check_messages", json!({})).await;
     let left = left["messages"].as_array().unwrap();

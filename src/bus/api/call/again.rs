@@ -18,8 +18,11 @@ impl Call {
         let (bus, session) = (self.membership.bus(), self.membership.session());
         let now_ms = bus.now().wall_ms;
         let (last_ms, lease_ms) = bus.look(|state| {
-            let last_ms = state.session(session).map(|live| live.last_ms);
-            (last_ms, state.shortest_lease_ms(session))
+            let (live, lease_ms) = (state.session(session), state.shortest_lease_ms(session));
+            // What keeps a claim of an orchestrator is not what its bridge writes.
+            let last_ms =
+                live.map(|live| if lease_ms.is_some() { live.sign_ms() } else { live.last_ms });
+            (last_ms, lease_ms)
         });
         let of_lease = lease_ms.map_or(Duration::MAX, |ms| Duration::from_millis(ms / 3));
         let every = wait_times::RECORD_SIGN_OF_LIFE.min(of_lease);

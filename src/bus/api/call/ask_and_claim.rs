@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use crate::bus::api::bus::Bus;
 use crate::bus::api::call::{Call, Claimed};
+use crate::bus::api::unheard_claims::Claimable;
 use crate::bus::error::BusError;
 use crate::bus::event::Event;
 use crate::bus::rules::{ClaimUpdate, Operation, Refusal};
 use crate::bus::state::Request;
 use crate::domain::ids::RequestId;
+use crate::domain::member::Label;
 use crate::domain::messaging::RequestStatus;
 
 impl Call {
@@ -60,12 +62,13 @@ impl Call {
             // An earlier endpoint may have claimed it without its agent's knowledge.
             is_held && !state.is_claim_unheard(session, &id)
         });
-        let depends_on_this = claims.begin(&id, self.id, is_held);
-        self.claimed = depends_on_this.then(|| id.clone());
+        let claimed = Claimable::Request(id.clone());
+        let depends_on_this = claims.begin(&claimed, self.id, is_held);
+        self.claimed = depends_on_this.then(|| claimed.clone());
         let outcome = self.ask(Operation::Claim(id.clone(), self.id)).await;
         if matches!(outcome, Err(BusError::Refused(_))) {
             self.claimed = None;
-            claims.end(&id, self.id);
+            claims.end(&claimed, self.id);
         }
         let found = || -> Result<Request, BusError> {
             let request = self.membership.bus().find_request(&id)?;
@@ -94,6 +97,25 @@ impl Call {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Claims a lane. If the answer does not reach the client, it is released, unless the session had it before.
+    pub async fn claim_lane(&mut self, lane: Label) -> Result<(), BusError> {
+        let (bus, session) = (self.membership.bus(), self.membership.session());
+        let claims = self.membership.claims();
+        let _turn = claims.turn().await;
+        bus.refresh()?;
+        let is_held = bus
+            .look(|state| state.session(session).is_some_and(|live| live.does_lane(lane.as_str())));
+        let claimed = Claimable::Lane(lane.clone());
+        let depends_on_this = claims.begin(&claimed, self.id, is_held);
+        self.claimed = depends_on_this.then(|| claimed.clone());
+        let outcome = self.ask(Operation::ClaimLane(lane)).await;
+        if matches!(outcome, Err(BusError::Refused(_))) {
+            self.claimed = None;
+            claims.end(&claimed, self.id);
+        }
+        outcome.map(drop)
     }
 
     /// Updates a claim of this session. Returns the request as it is afterwards.

@@ -57,7 +57,7 @@ async fn a_broadcast_reaches_each_of_very_many_waiting_members() {
 async fn a_repeated_broadcast_is_the_first_one_and_reaches_who_has_joined_since() {
     let store = Store::new(Arc::new(clock::now));
     let bus = Bus::open(Box::new(store.log())).unwrap();
-    let choice = NameChoice::Chosen(Name::parse("lead").unwrap());
+    let choice = NameChoice::Chosen(Name::parse("boss").unwrap());
     let (kind, roles, description) = (MemberKind::Orchestrator, Vec::new(), Description::default());
     let lead = Membership::join(&bus, Joining { choice, kind, roles, description }).await.unwrap();
     let _bob = bus.join_peer("bob").await;
@@ -123,7 +123,7 @@ async fn an_orchestrator_gets_one_summary_of_very_many_tasks_that_ended_while_it
     let store = Store::new(Arc::new(clock::now));
     let bus = Bus::open(Box::new(store.log())).unwrap();
     let lead = || async {
-        let choice = NameChoice::Chosen(Name::parse("lead").unwrap());
+        let choice = NameChoice::Chosen(Name::parse("boss").unwrap());
         let (kind, roles) = (MemberKind::Orchestrator, Vec::new());
         let joined = Membership::join(
             &bus,

@@ -8,7 +8,8 @@ use crate::bus::api::test_members::start;
 use crate::bus::storage::faulty_log::{Fault, Faults};
 use crate::bus::storage::in_memory::Store;
 use crate::bus::{Answer, Bus, Claimed};
-use crate::domain::ids::SessionId;
+use crate::domain::ids::{RequestId, SessionId};
+use crate::domain::member::Label;
 use crate::sys::clock;
 
 async fn wins(call: &mut crate::bus::Call, request: &RequestId) -> bool {
@@ -74,7 +75,7 @@ struct Offered {
 async fn offered(faults: &Faults) -> Offered {
     let store = Store::new(Arc::new(clock::now));
     let bus = Bus::open(Box::new(faults.before(store.log()))).unwrap();
-    let (lead, bob) = (bus.join_peer("lead").await, bus.join_peer("bob").await);
+    let (lead, bob) = (bus.join_peer("boss").await, bus.join_peer("bob").await);
     let agent = start(&lead, "secret").await;
     let hour = Duration::from_hours(1);
     let mut open = bob.call();
@@ -137,7 +138,7 @@ async fn a_late_cancel_keeps_a_claim_that_its_claimer_has_written_about_after_th
         if writes {
             let mut call = claimer.call_at(9);
             let about = Some(offered.request.to_string());
-            let sent = call.send("lead".into(), "on it".into(), about);
+            let sent = call.send("boss".into(), "on it".into(), about);
             sent.await.unwrap();
         }
         claimer.unanswered(stuck).await.unwrap();
@@ -166,4 +167,39 @@ async fn a_written_answer_is_recorded_after_a_busy_moment() {
     assert!(in_time.is_ok(), "it is not recorded");
     assert_eq!(faults.failed(), 2);
     offered.bus.close().await;
+}
+
+#[tokio::test]
+async fn a_lane_whose_claimer_did_not_get_the_answer_is_free_unless_it_had_it_before() {
+    let store = Store::new(Arc::new(clock::now));
+    let bus = Bus::open(Box::new(store.log())).unwrap();
+    let (ann, bob) = (bus.join_peer("ann").await, bus.join_peer("bob").await);
+    let lane = Label::parse("storage").unwrap();
+    let owner =
+        || bus.look(|state| state.lane_owner("storage").map(|owner| owner.name.to_string()));
+    // Cancelled.
+    let mut lost = ann.call();
+    lost.claim_lane(lane.clone()).await.unwrap();
+    lost.requeue().await.unwrap();
+    assert_eq!(owner(), None);
+    // The answer was given, and did not arrive.
+    let mut lost = ann.call();
+    lost.claim_lane(lane.clone()).await.unwrap();
+    let id = lost.id();
+    assert!(lost.answered_by(Answer::default()).await, "the claim depends on it");
+    ann.unanswered(id).await.unwrap();
+    assert_eq!(owner(), None);
+    // Once the answer has arrived, another lost one changes nothing.
+    let mut got = bob.call();
+    got.claim_lane(lane.clone()).await.unwrap();
+    got.answered().await;
+    let mut again = bob.call();
+    again.claim_lane(lane.clone()).await.unwrap();
+    again.requeue().await.unwrap();
+    assert_eq!(owner().as_deref(), Some("bob"));
+    let mut refused = ann.call();
+    assert!(refused.claim_lane(lane).await.is_err());
+    refused.requeue().await.unwrap();
+    assert_eq!(owner().as_deref(), Some("bob"));
+    bus.close().await;
 }

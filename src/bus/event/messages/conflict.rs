@@ -44,3 +44,11 @@ pub struct ConflictResolved {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<MessageId>,
 }
+
+/// The user has decided a disagreement that was over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConflictOverruled {
+    pub thread: MessageId,
+    /// The user's message, which holds from now on.
+    pub message: MessageId,
+}

@@ -1,4 +1,5 @@
-//! The disagreements, as plainly as possible: a thread has one, of two members, which goes on step by step and ends once.
+//! The disagreements, as plainly as possible: a thread has one, of two members, which goes on step by step and ends once. The user alone
+//! decides it after that, as often as they like.
 
 use std::collections::BTreeMap;
 
@@ -6,13 +7,15 @@ use crate::bus::event::Event;
 use crate::bus::state::{Due, State};
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
-use crate::domain::messaging::ConflictStep;
+use crate::domain::messaging::{Author, ConflictStep};
 use crate::domain::name::Name;
 
 struct Dispute {
     parties: Vec<Name>,
     step: ConflictStep,
     is_over: bool,
+    /// The last word of the user, after its end.
+    overruled: Option<MessageId>,
 }
 
 #[derive(Default)]
@@ -26,7 +29,7 @@ impl ConflictLedger {
                 let parties: Vec<_> = opened.parties.iter().map(|party| party.by.clone()).collect();
                 assert!(parties.len() == 2 && parties[0] != parties[1]);
                 let step = ConflictStep::Round(1);
-                let dispute = Dispute { parties, step, is_over: false };
+                let dispute = Dispute { parties, step, is_over: false, overruled: None };
                 assert!(self.0.insert(opened.thread.clone(), dispute).is_none(), "once a thread");
             }
             Event::ConflictMoved(moved) => {
@@ -46,6 +49,11 @@ impl ConflictLedger {
                 dispute.step = moved.to.clone();
             }
             Event::ConflictResolved(resolved) => self.open(&resolved.thread).is_over = true,
+            Event::ConflictOverruled(overruled) => {
+                let dispute = self.0.get_mut(&overruled.thread).expect("it was opened");
+                assert!(dispute.is_over, "the user decides an open one as anybody does");
+                dispute.overruled = Some(overruled.message.clone());
+            }
             _ => {}
         }
     }
@@ -62,6 +70,13 @@ impl ConflictLedger {
             if let Some(conflict) = state.conflict(thread) {
                 assert_eq!(conflict.is_open(), !dispute.is_over);
                 assert_eq!(conflict.step, dispute.step);
+                let end = conflict.end.as_ref();
+                if let Some(word) = &dispute.overruled {
+                    let holds = end.is_some_and(|end| {
+                        end.by == Author::Human && end.message.as_ref() == Some(word)
+                    });
+                    assert!(holds, "the last word of the user holds: {end:?}");
+                }
             }
         }
     }

@@ -4,7 +4,7 @@ use crate::bus::event::{Body, Question, Starting, TaskReport};
 use crate::domain::access_key::{KeyHash, KeyScope};
 use crate::domain::ids::{KeyId, MessageId, PermissionId, SessionId, TaskId, WorkflowId};
 use crate::domain::member::{MemberKind, ProcessMark, Traits};
-use crate::domain::messaging::{Group, MessageKind, Priority, Signal};
+use crate::domain::messaging::{Arbiter, Group, MessageKind, Priority, Signal};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decision, Policy};
 use crate::domain::task::{TaskError, TaskStatus};
@@ -60,6 +60,8 @@ pub struct Description {
     pub cwd: Option<String>,
     /// Whether it leads from now on, in the place of another orchestrator.
     pub takes_lead: bool,
+    /// Who decides disagreements in its team, if its configuration was read.
+    pub arbiter: Option<Arbiter>,
 }
 
 /// A session whose presence no process holds.

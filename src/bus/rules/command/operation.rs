@@ -115,6 +115,8 @@ pub enum Operation {
     LeaveTopic(Label),
     /// Makes the session the owner of a lane that nobody owns.
     ClaimLane(Label),
+    /// The client of a session did not get the answer to its claim of a lane: it is released, if it was claimed.
+    LoseLane(Label),
     /// Gives up a lane that the session owns, or says it does.
     ReleaseLane(Label),
     /// Delivers unread messages by a call.

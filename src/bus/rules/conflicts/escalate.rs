@@ -1,5 +1,6 @@
 //! How a disagreement goes on when its parties do not agree: a further round, an arbiter, the user.
 
+use super::newest::Newest;
 use super::told::{MINUTES, show_thread, tell};
 use crate::bus::event::{ConflictMoved, ConflictResolved, Event};
 use crate::bus::rules::event_writer::Writer;
@@ -8,18 +9,8 @@ use crate::bus::state::{Conflict, Session, State};
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
 use crate::domain::member::{Label, MemberKind};
-use crate::domain::messaging::{Author, ConflictEnd, ConflictStep};
+use crate::domain::messaging::{Arbiter, Author, ConflictEnd, ConflictStep};
 use crate::domain::name::Name;
-
-/// Who decides if nobody can do what the thread is about.
-const ARBITER: &str = "architect";
-
-/// A message of a party that the state does not have yet.
-pub(super) struct Newest<'a> {
-    pub(super) by: &'a Name,
-    pub(super) id: &'a MessageId,
-    pub(super) is_position: bool,
-}
 
 /// Begins a round.
 pub(super) fn next_round(writer: &mut Writer<'_>, conflict: &Conflict, round: u32) {
@@ -46,7 +37,7 @@ pub(super) fn escalate(writer: &mut Writer<'_>, conflict: &Conflict, newest: Opt
     let text =
         notice![arbiter, " is asked to decide the disagreement in the thread of ", conflict.thread];
     tell(writer, &conflict.names().collect::<Vec<_>>(), &conflict.thread, &text);
-    show_thread(writer, conflict, &arbiter, newest.map(|newest| newest.id));
+    show_thread(writer, conflict, &arbiter, newest);
     let text = notice![
         positions(conflict, newest),
         ". You are asked to decide: send announce_decision to both in reply to ",
@@ -58,7 +49,8 @@ pub(super) fn escalate(writer: &mut Writer<'_>, conflict: &Conflict, newest: Opt
     tell(writer, &[&arbiter], &conflict.thread, &text);
 }
 
-/// Finds who can decide: a member with the capability that the thread is about, else an architect. It is no party, responds, and has room.
+/// Finds who can decide: a member with the capability that the thread is about, else the one that the team has chosen, by default an
+/// architect. It is no party, responds, and has room.
 fn arbiter<'a>(writer: &Writer<'a>, conflict: &Conflict) -> Option<&'a Session> {
     let state: &State = writer.state;
     let may = |session: &&Session| {
@@ -74,8 +66,12 @@ fn arbiter<'a>(writer: &Writer<'a>, conflict: &Conflict) -> Option<&'a Session> 
     });
     // By what it said when it joined, and not by a lane, which anybody may claim.
     able.or_else(|| {
+        let chosen = state.arbiter();
         let mut live = state.live_sessions().into_iter().filter(may);
-        live.find(|session| session.is_able(ARBITER))
+        live.find(|session| match &chosen {
+            Arbiter::Able(word) => session.is_able(word.as_str()),
+            Arbiter::Named(name) => session.name == *name,
+        })
     })
 }
 
@@ -124,7 +120,7 @@ fn ask_through(
         ];
         return tell(writer, &[lead], &conflict.thread, &text);
     }
-    show_thread(writer, conflict, lead, newest.map(|newest| newest.id));
+    show_thread(writer, conflict, lead, newest);
     let text = notice![
         positions(conflict, newest),
         ". Nobody in the team decides it: put both positions to your user, and send what your user \
@@ -173,9 +169,8 @@ pub(in crate::bus::rules) fn conflict_is_due(writer: &mut Writer<'_>, thread: &M
     let Some(conflict) = conflict else {
         return;
     };
-    let is_anybodys = conflict.names().any(|name| writer.reaches(name));
     match &conflict.step {
-        _ if !is_anybodys => lapse(writer, conflict),
+        _ if !is_anybodys(writer, conflict) => end_unsaid(writer, thread),
         ConflictStep::Round(_) => escalate(writer, conflict, None),
         ConflictStep::Arbiter(arbiter) => {
             let text = notice![
@@ -190,13 +185,23 @@ pub(in crate::bus::rules) fn conflict_is_due(writer: &mut Writer<'_>, thread: &M
     }
 }
 
-fn lapse(writer: &mut Writer<'_>, conflict: &Conflict) {
+/// Says whether a party may still go on with it.
+fn is_anybodys(writer: &Writer<'_>, conflict: &Conflict) -> bool {
+    conflict.names().any(|name| writer.reaches(name))
+}
+
+/// Ends a disagreement that matters to nobody any more: nobody is told.
+pub(super) fn end_unsaid(writer: &mut Writer<'_>, thread: &MessageId) {
     writer.push(Event::ConflictResolved(ConflictResolved {
-        thread: conflict.thread.clone(),
+        thread: thread.clone(),
         how: ConflictEnd::Lapsed,
         by: Author::Bridge,
         message: None,
     }));
+}
+
+fn lapse(writer: &mut Writer<'_>, conflict: &Conflict) {
+    end_unsaid(writer, &conflict.thread);
     let text = notice![
         "nobody has decided the disagreement in the thread of ",
         conflict.thread,
@@ -205,10 +210,44 @@ fn lapse(writer: &mut Writer<'_>, conflict: &Conflict) {
     tell(writer, &conflict.names().collect::<Vec<_>>(), &conflict.thread, &text);
 }
 
-/// Asks the user where the arbiter has left.
-pub(in crate::bus::rules) fn arbiter_left(writer: &mut Writer<'_>, session: &Session) {
-    let is_theirs = |conflict: &&Conflict| matches!(&conflict.step, ConflictStep::Arbiter(arbiter) if *arbiter == session.name);
-    for conflict in writer.state.open_conflicts().filter(is_theirs) {
-        ask_user(writer, conflict, None);
+/// A member has left: what it was asked to decide is the user's to decide, and what nobody goes on with is over.
+pub(in crate::bus::rules) fn settle_left(writer: &mut Writer<'_>, session: &Session) {
+    let name = &session.name;
+    for conflict in writer.state.open_conflicts() {
+        let decides = matches!(&conflict.step, ConflictStep::Arbiter(arbiter) if arbiter == name);
+        if conflict.party(name).is_some() && !is_anybodys(writer, conflict) {
+            end_unsaid(writer, &conflict.thread);
+        } else if decides {
+            ask_user(writer, conflict, None);
+        }
+    }
+}
+
+/// Shows whoever is asked to decide a new word of a party. The party is told if that does not reach the arbiter.
+pub(super) fn show_word(writer: &mut Writer<'_>, conflict: &Conflict, newest: &Newest<'_>) {
+    let deciders = match &conflict.step {
+        ConflictStep::Round(_) => return,
+        ConflictStep::Arbiter(arbiter) => vec![arbiter.clone()],
+        ConflictStep::Human => asked_orchestrators(writer, conflict),
+    };
+    let lacks = |name: &Name| conflict.party(name).is_none() && !newest.to.contains(name);
+    let lacking: Vec<_> = deciders.into_iter().filter(lacks).collect();
+    let (reached, full): (Vec<_>, Vec<_>) =
+        lacking.into_iter().partition(|name| writer.has_room(name, 1));
+    if !reached.is_empty() {
+        let id = newest.id.clone();
+        writer.push(Event::MessageAddressed { id, to: reached.into() });
+    }
+    if let (ConflictStep::Arbiter(_), Some(arbiter)) = (&conflict.step, full.first()) {
+        let text = notice![
+            "your message ",
+            *newest.id,
+            " does not reach ",
+            *arbiter,
+            ", who is asked to decide the disagreement in the thread of ",
+            conflict.thread,
+            ": that inbox is full. Send it again later"
+        ];
+        writer.notice(newest.by, text);
     }
 }

@@ -1,12 +1,13 @@
 //! What a message does in a disagreement: it opens one, is a word in it, ends it, or changes nothing.
 
-use super::escalate::{Newest, asked_orchestrators, escalate, next_round};
+use super::escalate::{asked_orchestrators, end_unsaid, escalate, next_round, show_word};
+use super::newest::Newest;
 use super::told::{MINUTES, asked, over, tell};
 use crate::bus::event::{ConflictOpened, ConflictResolved, Event, Position};
 use crate::bus::rules::event_writer::{Post, Writer};
 use crate::bus::rules::notice::notice;
 use crate::bus::rules::refusal::Refusal;
-use crate::bus::state::{Conflict, Message, Session};
+use crate::bus::state::{Conflict, Message, Session, State};
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
 use crate::domain::member::MemberKind;
@@ -23,9 +24,14 @@ pub(in crate::bus::rules) enum Part {
     Opens {
         with: Name,
         disputed: MessageId,
+        /// A disagreement that gives way to it, as both its parties have left.
+        frees: Option<MessageId>,
     },
     /// It is a word of a party.
-    Speaks,
+    Speaks {
+        /// Who gets it.
+        to: Vec<Name>,
+    },
     /// A party takes the position of the other.
     Agrees {
         with: MessageId,
@@ -93,7 +99,7 @@ pub(in crate::bus::rules) fn part_of(
         add_readers(writer, conflict.names(), post);
     }
     let is_heard = conflict.hears(&me.name, &post.to, class);
-    Ok(if is_heard { Part::Speaks } else { Part::Nothing })
+    Ok(if is_heard { Part::Speaks { to: post.to.clone() } } else { Part::Nothing })
 }
 
 /// Refuses a position or a decision that would expire.
@@ -114,17 +120,26 @@ fn opens(
     check_lasts(post)?;
     let is_own =
         |conflict: &&Conflict| conflict.parties.first().is_some_and(|one| one.name == me.name);
-    let own = writer.state.open_conflicts().filter(is_own).count();
-    let all = writer.state.open_conflicts().count();
-    for (count, limit, own) in
-        [(own, limits::OPEN_CONFLICTS_OF_ONE, true), (all, limits::OPEN_CONFLICTS, false)]
-    {
-        if count >= limit {
-            return Err(Refusal::TooManyConflicts { limit, own });
-        }
+    let limit = limits::OPEN_CONFLICTS_OF_ONE;
+    if writer.state.open_conflicts().filter(is_own).count() >= limit {
+        return Err(Refusal::TooManyConflicts { limit, own: true });
     }
+    let limit = limits::OPEN_CONFLICTS;
+    let frees = if writer.state.open_conflicts().count() < limit {
+        None
+    } else {
+        let oldest = oldest_left(writer.state);
+        Some(oldest.ok_or(Refusal::TooManyConflicts { limit, own: false })?.thread.clone())
+    };
     add_readers(writer, [with], post);
-    Ok(Part::Opens { with: with.clone(), disputed: replied.id.clone() })
+    Ok(Part::Opens { with: with.clone(), disputed: replied.id.clone(), frees })
+}
+
+/// Finds the oldest disagreement whose parties have both left, though they may come back.
+fn oldest_left(state: &State) -> Option<&Conflict> {
+    let is_left = |conflict: &&Conflict| conflict.names().all(|name| state.live(name).is_none());
+    let left = state.open_conflicts().filter(is_left);
+    left.min_by_key(|conflict| (conflict.opened_ms, &conflict.thread))
 }
 
 fn decides(
@@ -151,7 +166,7 @@ fn decides(
 }
 
 /// Makes the parties recipients of a message that concerns them, whomever it is addressed to.
-fn add_readers<'a>(
+pub(super) fn add_readers<'a>(
     writer: &Writer<'_>,
     parties: impl IntoIterator<Item = &'a Name>,
     post: &mut Post,
@@ -173,10 +188,15 @@ pub(in crate::bus::rules) fn follow(
 ) {
     match part {
         Part::Nothing => {}
-        Part::Opens { with, disputed } => open(writer, me, (thread, id), (&with, &disputed)),
-        Part::Speaks => {
+        Part::Opens { with, disputed, frees } => {
+            if let Some(left) = &frees {
+                end_unsaid(writer, left);
+            }
+            open(writer, me, (thread, id), (&with, &disputed));
+        }
+        Part::Speaks { to } => {
             let is_position = signal.is_some_and(|signal| signal.class() == SignalClass::Position);
-            speak(writer, thread, &Newest { by: &me.name, id, is_position });
+            speak(writer, thread, &Newest { by: &me.name, id, to: &to, is_position });
         }
         Part::Agrees { with } => {
             end(writer, thread, ConflictEnd::Agreed, Author::Member(me.name.clone()), &with);
@@ -241,10 +261,12 @@ fn open(
     tell(writer, &[with, &me.name], thread, &text);
 }
 
-/// A party has spoken: once both have, the round is over.
+/// A party has spoken: once both have, the round is over. Whoever is asked to decide is shown it.
 fn speak(writer: &mut Writer<'_>, thread: &MessageId, newest: &Newest<'_>) {
     let Some(conflict) = writer.state.conflict(thread) else { return };
-    let ConflictStep::Round(round) = conflict.step else { return };
+    let ConflictStep::Round(round) = conflict.step else {
+        return show_word(writer, conflict, newest);
+    };
     let all_spoke =
         conflict.parties.iter().all(|party| party.has_spoken || party.name == *newest.by);
     if !all_spoke {
@@ -257,7 +279,7 @@ fn speak(writer: &mut Writer<'_>, thread: &MessageId, newest: &Newest<'_>) {
     }
 }
 
-fn end(
+pub(super) fn end(
     writer: &mut Writer<'_>,
     thread: &MessageId,
     how: ConflictEnd,
@@ -306,17 +328,4 @@ fn end(
     }));
     tell(writer, &parties, thread, &texts.0);
     tell(writer, &others, thread, &texts.1);
-}
-
-/// Posts a message of the user. In a thread with an open disagreement it decides that, and goes to both parties.
-pub(in crate::bus::rules) fn send_as_human(writer: &mut Writer<'_>, mut post: Post) {
-    let thread = post.thread.clone();
-    let conflict = thread.as_ref().and_then(|thread| writer.state.conflict(thread));
-    let Some(conflict) = conflict.filter(|conflict| conflict.is_open()) else {
-        writer.post(post);
-        return;
-    };
-    add_readers(writer, conflict.names(), &mut post);
-    let id = writer.post(post);
-    end(writer, &conflict.thread, ConflictEnd::Decided, Author::Human, &id);
 }

@@ -1,5 +1,6 @@
 //! What those concerned are told of a disagreement, and shown of its thread.
 
+use super::newest::Newest;
 use crate::bus::event::Event;
 use crate::bus::rules::event_writer::{Post, Writer};
 use crate::bus::rules::notice::{Notice, notice};
@@ -30,7 +31,7 @@ pub(super) fn show_thread(
     writer: &mut Writer<'_>,
     conflict: &Conflict,
     to: &Name,
-    newest: Option<&MessageId>,
+    newest: Option<&Newest<'_>>,
 ) {
     let state = writer.state;
     let is_theirs = |message: &&Message| {
@@ -51,9 +52,9 @@ pub(super) fn show_thread(
         writer.push(Event::MessageAddressed { id, to: vec![name].into() });
         writer.deliver_to_waits(message, std::slice::from_ref(to));
     }
-    if let Some(newest) = newest {
-        let to = vec![to.clone()];
-        writer.push(Event::MessageAddressed { id: newest.clone(), to: to.into() });
+    if let Some(newest) = newest.filter(|newest| !newest.to.contains(to)) {
+        let (id, to) = (newest.id.clone(), vec![to.clone()]);
+        writer.push(Event::MessageAddressed { id, to: to.into() });
     }
 }
 

@@ -28,8 +28,13 @@ pub(in crate::bus::rules) fn join(writer: &mut Writer<'_>, new: &NewMember) -> R
         pid: new.pid,
         client: new.client,
     }));
-    let Description { traits, cwd, takes_lead: _ } = &new.description;
+    let Description { traits, cwd, arbiter, takes_lead: _ } = &new.description;
     let number = describe(writer, (new.session, &name), traits, cwd.clone());
+    if let Some(arbiter) = arbiter
+        && writer.state.arbiter() != *arbiter
+    {
+        writer.push(Event::ArbiterSet { arbiter: arbiter.clone() });
+    }
     let surface = traits.surface.as_ref();
     let newcomer = Subject::new(new.session, (&name, new.kind), Some(number), surface);
     tell_joined(writer, &newcomer);
@@ -126,7 +131,8 @@ fn free_name_of_pool(
     (pool, cwd): (&[Name], &str),
     is_of_lead: impl Fn(&Name) -> bool,
 ) -> Result<Name, Refusal> {
-    let free = |name: &Name| state.live(name).is_none() && !is_of_lead(name);
+    let free =
+        |name: &Name| state.live(name).is_none() && !is_of_lead(name) && !name.means_others();
     let mut departed = state.departed().rev();
     let used_here = departed.find(|left| {
         left.cwd.as_deref() == Some(cwd) && pool.contains(&left.name) && free(&left.name)
@@ -136,12 +142,16 @@ fn free_name_of_pool(
     found.ok_or(Refusal::PoolTaken { names: pool.len() })
 }
 
-/// Finds a free name. A generated name is never a chosen one whose mail waits, and what a lead has left is for orchestrators alone.
+/// Finds a free name. A generated name is never a chosen one whose mail waits, and what a lead has left is for orchestrators alone. A word
+/// that means others is nobody's, unless a member of an earlier version has it.
 fn free_name(state: &State, choice: &NameChoice, kind: MemberKind) -> Result<Name, Refusal> {
     let is_of_lead =
         |name: &Name| kind != MemberKind::Orchestrator && state.has_mail_for_lead(name);
     match choice {
         NameChoice::Chosen(name) => match state.live(name) {
+            None if name.means_others() && state.member(name).is_none() => {
+                Err(Refusal::NameMeansOthers { name: name.clone() })
+            }
             None if is_of_lead(name) => Err(Refusal::NameOfLead { name: name.clone() }),
             None => Ok(name.clone()),
             Some(holder) => Err(Refusal::NameTaken {
@@ -156,7 +166,7 @@ fn free_name(state: &State, choice: &NameChoice, kind: MemberKind) -> Result<Nam
             let mut candidates = std::iter::once(base.clone()).chain(numbered);
             let free = |name: &Name| {
                 let is_free = |member: &Member| !member.chosen && member.session.is_none();
-                state.member(name).is_none_or(is_free) && !is_of_lead(name)
+                state.member(name).is_none_or(is_free) && !is_of_lead(name) && !name.means_others()
             };
             Ok(candidates.find(free).expect("there are more numbers than members"))
         }

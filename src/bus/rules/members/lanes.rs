@@ -87,3 +87,16 @@ pub(in crate::bus::rules) fn release_lane(
     writer.push(Event::LaneReleased(LaneMoved { session: me.id, lane: lane.clone() }));
     Ok(())
 }
+
+/// Releases a lane whose claimer did not get the answer to its claim. That costs nothing, as its client did nothing.
+pub(in crate::bus::rules) fn lose_lane(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    lane: &Label,
+) -> Result<(), Refusal> {
+    let me = writer.session(me)?;
+    if me.has_claimed(lane.as_str()) {
+        writer.push(Event::LaneReleased(LaneMoved { session: me.id, lane: lane.clone() }));
+    }
+    Ok(())
+}

@@ -116,7 +116,7 @@ pub(in crate::bus::rules) fn write_left(
     } else {
         abandon_mail(writer, &session.name, "has left");
     }
-    conflicts::arbiter_left(writer, session);
+    conflicts::settle_left(writer, session);
     end_with_team(writer, session);
     notify_left(writer, session);
 }

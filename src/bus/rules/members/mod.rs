@@ -12,7 +12,7 @@ mod undelivered_mail;
 pub(super) mod session_summary;
 
 pub(super) use self::join::{join, name_holder_first, notify_put_aside, start};
-pub(super) use self::lanes::{claim_lane, release_lane};
+pub(super) use self::lanes::{claim_lane, lose_lane, release_lane};
 pub(super) use self::leadership::{lead_rightfully, requeue_mail_for_lead, settle_lead, take_lead};
 pub(super) use self::leave::{fail, leave, told_of};
 pub(super) use self::reap::reap;

@@ -14,7 +14,7 @@ use crate::bus::rules::conflicts::{self, Part};
 use crate::bus::rules::event_writer::{Post, Writer};
 use crate::bus::rules::refusal::Refusal;
 use crate::bus::rules::requests::{hand_over_with, note_known, respond};
-use crate::bus::state::{Conflict, Request, Session, State};
+use crate::bus::state::{Request, Session, State};
 use crate::domain::ids::{MessageId, PermissionId, RequestId, SessionId, TaskId};
 use crate::domain::member::MemberKind;
 use crate::domain::messaging::{Audience, Group, MessageKind, Priority, Signal};
@@ -96,6 +96,9 @@ pub(in crate::bus::rules) fn send(
             post.reply_to = Some(message.clone());
             let is_answer = post.class().answers()
                 && matches!(&post.to[..], [one] if writer.state.completes(&id, me.id, one));
+            if is_answer && post.more.as_ref().is_some_and(|more| more.ttl_seconds.is_some()) {
+                return Err(Refusal::LastsForGood);
+            }
             if !is_answer {
                 check_pace(writer, me, &post)?;
             }
@@ -155,7 +158,7 @@ pub(in crate::bus::rules) fn send_as_human(
     // It decides what members disagree about, whoever has the message that it answers.
     let in_dispute = asked.filter(|message| {
         let conflict = writer.state.conflict(&message.thread);
-        conflict.is_some_and(Conflict::is_open)
+        conflict.is_some_and(|conflict| conflicts::decides_for_user(conflict, signal.class()))
     });
     let answered = asked.filter(|message| to.iter().all(|name| message.is_readable_by(name)));
     let settled = answered.filter(|asked| {

@@ -78,6 +78,7 @@ fn held(state: &State) -> usize {
         absent,
         unswept,
         limits: _,
+        arbiter: _,
         keys,
         webhooks,
     } = state;

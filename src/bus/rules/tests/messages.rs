@@ -246,7 +246,7 @@ fn replies_form_a_thread() {
 #[test]
 fn a_member_whose_name_a_word_for_others_is_gets_its_mail() {
     let mut world = World::new();
-    let (a, user) = (world.peer("a"), world.peer("user"));
+    let (a, user) = (world.peer("a"), world.joined_before("user"));
     world.send(a, "user", "x");
     assert_eq!(world.unread("user").len(), 1);
     let to_myself = Refusal::ToYourself { name: Name::parse("user").unwrap() };

@@ -175,8 +175,8 @@ fn a_workflow_whose_leader_has_left_is_reported_to_the_lead_and_to_the_next_one_
     assert_eq!(led.status(), WorkflowStatus::Interrupted);
     led.world.lead();
     assert_eq!(led.world.unread("orchestrator-3"), []);
-    let events = led.world.take_lead("lead");
-    assert_eq!(notices(&events, "lead"), [expected]);
+    let events = led.world.take_lead("chief");
+    assert_eq!(notices(&events, "chief"), [expected]);
     led.world.ask(other, Operation::ResumeWorkflow(led.id.clone()));
     assert_eq!(led.status(), WorkflowStatus::Running);
     led.lead = other;
@@ -489,7 +489,7 @@ fn workflows_without_a_notice_of_their_own_are_counted_in_one() {
     assert_eq!(to_other[10], more);
     let interrupted = |text: &&String| text.contains("steps finished");
     assert_eq!(to_other.iter().filter(interrupted).count(), 10);
-    let events = led.world.take_lead("lead");
-    let to_newcomer = notices(&events, "lead");
+    let events = led.world.take_lead("chief");
+    let to_newcomer = notices(&events, "chief");
     assert_eq!((to_newcomer.len(), to_newcomer[10].as_str()), (11, more));
 }

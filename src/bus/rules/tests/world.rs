@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use crate::bus::event::{Addressees, Body, Entry, Event, MessageSent, Starting};
+use crate::bus::event::{Addressees, Body, Entry, Event, Joined, MessageSent, Starting};
 use crate::bus::rules::{
     Command, NameChoice, NewAgent, NewMember, NewTask, Operation, Pick, Refusal, decide,
 };
@@ -193,6 +193,24 @@ impl World {
     #[track_caller]
     pub(super) fn peer(&mut self, called: &str) -> SessionId {
         self.join(NameChoice::Chosen(name(called)), MemberKind::Peer)
+    }
+
+    /// A peer that has joined with a chosen name in an earlier version.
+    pub(super) fn joined_before(&mut self, called: &str) -> SessionId {
+        let session = SessionId(self.fresh());
+        let joined = Event::MemberJoined(Joined {
+            session,
+            name: name(called),
+            chosen: true,
+            kind: MemberKind::Peer,
+            model: None,
+            roles: Vec::new(),
+            pid: 7,
+            client: None,
+        });
+        let id = CommandId(self.fresh());
+        self.append(Proposal { id, by: None, events: vec![joined] });
+        session
     }
 
     /// An orchestrator with a generated name.

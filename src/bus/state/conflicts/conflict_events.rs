@@ -1,11 +1,13 @@
 //! How events change disagreements, and which there are.
 
-use crate::bus::event::{ConflictMoved, ConflictOpened, ConflictResolved, Event, MessageSent};
+use crate::bus::event::{
+    ConflictMoved, ConflictOpened, ConflictOverruled, ConflictResolved, Event, MessageSent,
+};
 use crate::bus::state::event_place::At;
 use crate::bus::state::{Conflict, ConflictEnding, Due, Party, State};
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
-use crate::domain::messaging::{ConflictStep, SignalClass};
+use crate::domain::messaging::{Arbiter, Author, ConflictEnd, ConflictStep, SignalClass};
 use crate::domain::wait_times;
 
 impl State {
@@ -24,11 +26,18 @@ impl State {
         self.conflicts.values().filter(|conflict| conflict.is_open())
     }
 
+    /// Returns who decides disagreements, unless somebody can do what they are about.
+    pub fn arbiter(&self) -> Arbiter {
+        self.arbiter.clone().unwrap_or_default()
+    }
+
     pub(in crate::bus::state) fn conflict_event(&mut self, event: &Event, at: &At) {
         match event {
             Event::ConflictOpened(opened) => self.conflict_opened(opened, at),
             Event::ConflictMoved(moved) => self.conflict_moved(moved, at),
             Event::ConflictResolved(resolved) => self.conflict_resolved(resolved, at),
+            Event::ConflictOverruled(overruled) => self.conflict_overruled(overruled, at),
+            Event::ArbiterSet { arbiter } => self.arbiter = Some(arbiter.clone()),
             _ => {}
         }
     }
@@ -90,6 +99,19 @@ impl State {
             if let Some(oldest) = self.ended_conflicts.pop_front() {
                 self.conflicts.remove(&oldest);
             }
+        }
+    }
+
+    /// The word of the user takes the place of what ended a disagreement.
+    fn conflict_overruled(&mut self, overruled: &ConflictOverruled, at: &At) {
+        let conflict = self.conflicts.get_mut(&overruled.thread);
+        if let Some(end) = conflict.and_then(|conflict| conflict.end.as_mut()) {
+            *end = ConflictEnding {
+                how: ConflictEnd::Decided,
+                by: Author::Human,
+                message: Some(overruled.message.clone()),
+                at_ms: at.wall_ms(),
+            };
         }
     }
 

@@ -17,6 +17,7 @@ impl State {
                 if let Some(session) = self.sessions.get_mut(session) {
                     session.stalled = false;
                     session.last_ms = at.wall_ms();
+                    session.note_call(at);
                 }
             }
             Event::AgentStalled { session } => {

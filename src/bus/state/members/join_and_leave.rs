@@ -35,6 +35,7 @@ impl Session {
             since_seq: at.seq,
             since: at.tick,
             last_ms: at.ts,
+            called_ms: None,
             running: None,
             queue: VecDeque::new(),
             stop: None,

@@ -81,6 +81,9 @@ pub struct Session {
     pub since: Tick,
     /// When it was last active, in wall time.
     pub last_ms: i64,
+    /// Of an orchestrator with a claim: when its model last called, as far as that is known. Its bridge is active without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub called_ms: Option<i64>,
     /// The task of its current turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running: Option<TaskId>,

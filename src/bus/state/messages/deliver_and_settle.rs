@@ -188,6 +188,10 @@ impl State {
             holder.in_flight.remove(&call);
             return;
         }
+        if method == DeliveryMethod::Hook {
+            // Its client runs hooks between the steps of its model.
+            holder.note_call(at);
+        }
         if method == DeliveryMethod::Prompt {
             // A prompt of its own begins a turn.
             holder.activity = Activity::Running;

@@ -1,6 +1,6 @@
 //! What the envelope of a message says of it: its signal, its urgency, and its place among the unread ones.
 
-use crate::bus::state::{Message, UnreadPlace};
+use crate::bus::state::{EnvelopeHeader, Message, UnreadPlace};
 use crate::domain::messaging::{MessageKind, Priority, Signal, SignalClass, Urgency};
 use crate::domain::name::Name;
 
@@ -40,6 +40,12 @@ impl Message {
     /// Says whether this recipient is meant by it, and has no mere copy.
     pub fn asks(&self, reader: &Name) -> bool {
         self.deliveries.get(reader).is_some() && !self.is_copy_for(reader)
+    }
+
+    /// Says whether it wants an answer of the user.
+    pub fn is_question_to_user(&self) -> bool {
+        let wants = |more: &EnvelopeHeader| more.response_seconds.is_some();
+        self.audience.is_human() && self.more.as_deref().is_some_and(wants)
     }
 
     /// Returns its place on the scale of urgency.

@@ -42,9 +42,9 @@ impl Lease {
         if !owner.waits.is_empty() {
             return Some(self.until_reminder_ms());
         }
-        let silent_ms = u64::try_from(now_ms.saturating_sub(owner.last_ms)).unwrap_or_default();
+        let silent_ms = u64::try_from(now_ms.saturating_sub(owner.sign_ms())).unwrap_or_default();
         let left_ms =
             self.until_reminder_ms().checked_sub(silent_ms).filter(|left_ms| *left_ms > 0);
-        (owner.last_ms != self.sign_ms).then_some(left_ms.unwrap_or(self.until_reminder_ms()))
+        (owner.sign_ms() != self.sign_ms).then_some(left_ms.unwrap_or(self.until_reminder_ms()))
     }
 }

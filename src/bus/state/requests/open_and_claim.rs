@@ -68,6 +68,9 @@ impl State {
         self.timers.stop(&nudge);
         self.timers.stop(&expire);
         self.timers.stop(&Due::Reopen(id.clone()));
+        if let Some(owner) = self.sessions.get_mut(&session) {
+            owner.note_call(at);
+        }
         self.lease_runs(id, at, None);
     }
 
@@ -87,6 +90,9 @@ impl State {
             request.owner = Some(Claim { by: to.clone(), session, fence: at.seq });
         });
         self.timers.stop(&Due::Reopen(id.clone()));
+        if let Some(owner) = self.sessions.get_mut(&session) {
+            owner.note_call(at);
+        }
         self.lease_runs(id, at, None);
     }
 

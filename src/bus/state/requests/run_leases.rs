@@ -3,11 +3,23 @@
 use crate::bus::state::event_place::At;
 use crate::bus::state::{Due, Lease, Request, Session, State};
 use crate::domain::ids::{RequestId, SessionId};
-use crate::domain::member::Activity;
+use crate::domain::member::{Activity, MemberKind};
 use crate::domain::messaging::RequestStatus;
 use crate::domain::time::Now;
 
 impl Session {
+    /// Returns when its owner last gave a sign that keeps its claims, in wall time.
+    pub(in crate::bus) fn sign_ms(&self) -> i64 {
+        self.called_ms.unwrap_or(self.last_ms)
+    }
+
+    /// Notes that the model of an orchestrator has called.
+    pub(in crate::bus::state) fn note_call(&mut self, at: &At) {
+        if self.kind == MemberKind::Orchestrator {
+            self.called_ms = Some(at.wall_ms());
+        }
+    }
+
     fn is_in_turn(&self) -> bool {
         let works = matches!(self.activity, Activity::Starting | Activity::Running);
         self.owner.is_some() && works
@@ -28,10 +40,10 @@ impl State {
         if !owner.waits.is_empty() {
             return None;
         }
-        let by_sign_ms = owner.last_ms.saturating_add_unsigned(lease.ms);
+        let by_sign_ms = owner.sign_ms().saturating_add_unsigned(lease.ms);
         let after_ms = if lease.reminded { 0 } else { lease.after_reminder_ms() };
         // Whoever finds it due looks for a sign since it began to run.
-        let has_signed = owner.last_ms != lease.sign_ms && by_sign_ms > now.wall_ms;
+        let has_signed = owner.sign_ms() != lease.sign_ms && by_sign_ms > now.wall_ms;
         let runs_out_ms = runs_out_ms.saturating_add_unsigned(after_ms);
         Some(if has_signed { by_sign_ms } else { runs_out_ms })
     }
@@ -48,7 +60,7 @@ impl State {
         let claimed = self.request(id).filter(|one| one.status == RequestStatus::Claimed);
         let owner = claimed.and_then(|one| self.session(one.owner.as_ref()?.session));
         let (sign_ms, in_turn) =
-            owner.map_or((0, false), |owner| (owner.last_ms, owner.is_in_turn()));
+            owner.map_or((0, false), |owner| (owner.sign_ms(), owner.is_in_turn()));
         let Some(lease) = claimed.and_then(|one| one.lease) else {
             self.timers.stop(&due);
             return;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::bus::rules::{Operation, Refusal};
+use crate::bus::rules::Refusal;
 use crate::bus::state::Request;
 use crate::bus::{BusError, Claimed, RequestTexts};
 use crate::domain::ids::RequestId;
@@ -103,8 +103,8 @@ async fn claim_lane(caller: &mut Caller, lane: &str) -> Result<Output, ToolError
         .map_err(|error| ToolError::Arguments(format!("`lane` of `claim_request`: {error}")))?;
     let address = Some(format!("@{lane}"));
     let output = |claimed, reason| Output { claimed, request: None, lane: address, reason };
-    match caller.call.ask(Operation::ClaimLane(lane)).await {
-        Ok(_) => Ok(output(true, None)),
+    match caller.call.claim_lane(lane).await {
+        Ok(()) => Ok(output(true, None)),
         Err(BusError::Refused(lost @ Refusal::LaneTaken { .. })) => {
             Ok(output(false, Some(lost.to_string())))
         }

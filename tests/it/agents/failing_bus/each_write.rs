@@ -53,7 +53,7 @@ impl FaultyBridge {
     pub(crate) async fn new(stage: &Stage) -> Self {
         let directory = stage.bus();
         let bus = open_files(&directory);
-        let lead = join(&bus, NameChoice::Chosen(name("lead")), MemberKind::Orchestrator).await;
+        let lead = join(&bus, NameChoice::Chosen(name("boss")), MemberKind::Orchestrator).await;
         let faults = Faults::default();
         let log = FileLog::open(&directory, Arc::new(RealDisk), Options::default()).unwrap();
         let failing = Bus::open(Box::new(faults.before(log))).unwrap();

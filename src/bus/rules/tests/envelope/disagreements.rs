@@ -8,7 +8,7 @@ use crate::domain::member::{Label, Traits};
 use crate::domain::messaging::{Author, ConflictEnd, ConflictStep};
 
 /// A team in which ann has proposed something to bob; returns the proposal, the first message of their thread.
-fn dispute() -> (World, SessionId, SessionId, MessageId) {
+pub(super) fn dispute() -> (World, SessionId, SessionId, MessageId) {
     let mut world = World::new();
     let (ann, bob) = (world.peer("ann"), world.peer("bob"));
     let about = Envelope { reference: Some("storage".into()), ..signal("propose_approach") };
@@ -16,7 +16,7 @@ fn dispute() -> (World, SessionId, SessionId, MessageId) {
     (world, ann, bob, proposal)
 }
 
-fn argue(
+pub(super) fn argue(
     world: &mut World,
     by: SessionId,
     to: &str,
@@ -28,7 +28,7 @@ fn argue(
 }
 
 /// Joins a member that can do something.
-fn able(world: &mut World, called: &str, capability: &str) -> SessionId {
+pub(super) fn able(world: &mut World, called: &str, capability: &str) -> SessionId {
     let mut new = world.joining(NameChoice::Chosen(name(called)), MemberKind::Peer, &[]);
     new.description.traits =
         Traits { capabilities: vec![Label::parse(capability).unwrap()], ..Traits::default() };
@@ -37,7 +37,7 @@ fn able(world: &mut World, called: &str, capability: &str) -> SessionId {
     session
 }
 
-fn step(world: &World, thread: &MessageId) -> ConflictStep {
+pub(super) fn step(world: &World, thread: &MessageId) -> ConflictStep {
     world.state.conflict(thread).unwrap().step.clone()
 }
 
@@ -49,7 +49,7 @@ fn moves(events: &[Event]) -> Vec<ConflictStep> {
     moved.collect()
 }
 
-fn resolved(events: &[Event]) -> Option<(ConflictEnd, Author)> {
+pub(super) fn resolved(events: &[Event]) -> Option<(ConflictEnd, Author)> {
     events.iter().find_map(|event| match event {
         Event::ConflictResolved(ConflictResolved { how, by, .. }) => Some((*how, by.clone())),
         _ => None,

@@ -1,6 +1,6 @@
 //! A message that nobody has seen in time expires, and its sender is told once.
 
-use super::sending::sending_with;
+use super::sending::{sending_with, signal};
 use crate::bus::event::Envelope;
 use crate::bus::rules::tests::*;
 use crate::domain::time::Tick;
@@ -119,4 +119,23 @@ fn a_time_of_nothing_or_of_more_than_a_day_is_refused() {
         let refused = world.refuse(a, sending_with("b", more, None)).to_string();
         assert_eq!(refused, format!("ttl_seconds is {seconds}; it must be 1 to 86400"));
     }
+}
+
+#[test]
+fn the_answer_that_completes_a_request_cannot_expire() {
+    let mut world = World::new();
+    let (asker, owner) = (world.peer("asker"), world.peer("owner"));
+    let request = world.open(asker);
+    world.ask(owner, Operation::Claim(request.clone(), CALL));
+    let shown = world.shown(&request);
+    let refused = world.refuse(owner, sending_with("asker", for_a_minute(), Some(&shown)));
+    assert_eq!(refused, Refusal::LastsForGood);
+    // A question about it may, as the request goes on.
+    let question = Envelope { ttl_seconds: Some(60), ..signal("question") };
+    world.ask(owner, sending_with("asker", question, Some(&shown)));
+    world.reply(owner, "asker", &request.to_string());
+    assert_eq!(
+        world.state.request(&request).unwrap().status,
+        crate::domain::messaging::RequestStatus::Completed
+    );
 }

@@ -435,7 +435,7 @@ fn a_member_is_found_by_the_nearest_process_that_it_serves() {
     };
     let outer = join("outer", MemberKind::Orchestrator, 10);
     let first = join("first", MemberKind::Peer, 20);
-    let lead = join("lead", MemberKind::Orchestrator, 20);
+    let lead = join("chief", MemberKind::Orchestrator, 20);
     let serving = |pids: &[u32]| {
         let clients: Vec<_> = pids.iter().copied().map(client).collect();
         world.state.serving(&clients).map(|session| session.id)

@@ -12,7 +12,7 @@ use crate::domain::task::TaskStatus;
 use crate::domain::wait_times;
 
 fn named_lead(world: &mut World, dead: &[SessionId]) -> (SessionId, Vec<Event>) {
-    let choice = NameChoice::Chosen(name("lead"));
+    let choice = NameChoice::Chosen(name("chief"));
     let new = world.joining(choice, MemberKind::Orchestrator, dead);
     let session = new.session;
     let events = world.ask(None, Operation::Join(Box::new(new)));
@@ -52,16 +52,16 @@ fn the_next_orchestrator_gets_one_notice_of_all_ended_tasks() {
     let (next, events) = named_lead(&mut world, &[]);
     let [a, b, c] = &tasks;
     assert_eq!(
-        notices(&events, "lead"),
+        notices(&events, "chief"),
         [format!(
             "ended tasks: {c} of cid is done, {a} of ann was cancelled, {b} of ben was cancelled; \
              get_task_result has their output"
         )]
     );
-    assert_eq!(unread(&world, "lead"), 1);
+    assert_eq!(unread(&world, "chief"), 1);
     world.leave(next);
     let (_, events) = named_lead(&mut world, &[]);
-    assert!(notices(&events, "lead").is_empty(), "and not again");
+    assert!(notices(&events, "chief").is_empty(), "and not again");
 }
 
 #[test]
@@ -75,8 +75,8 @@ fn agents_that_die_with_their_bridge_are_reported_in_one_notice() {
     }
     named_lead(&mut world, &[lead]);
     let events = world.reap(&agents);
-    assert_eq!(unread(&world, "lead"), 1);
-    let notices = notices(&events, "lead");
+    assert_eq!(unread(&world, "chief"), 1);
+    let notices = notices(&events, "chief");
     let [a, b] = &tasks;
     assert_eq!(
         notices.last().unwrap(),
@@ -153,15 +153,15 @@ fn the_next_orchestrator_under_another_name_is_notified_of_a_dead_ones_tasks() {
         let next = world.joining(choice, MemberKind::Orchestrator, &left.concat());
         let events = world.ask(None, Operation::Join(Box::new(next)));
         let expected = format!(
-            "ended tasks: {task} of codex was interrupted (assigned by lead); get_task_result has \
+            "ended tasks: {task} of codex was interrupted (assigned by chief); get_task_result has \
                 their output"
         );
         assert_eq!(notices(&events, "boss"), [expected], "order {number}");
         let of_a_task = |message: &Message| message.task.is_some();
-        let still = world.state.unread(&name("lead")).any(of_a_task);
+        let still = world.state.unread(&name("chief")).any(of_a_task);
         assert!(!still, "the summary replaces the notice");
         let (_, events) = named_lead(&mut world, &[]);
-        assert!(notices(&events, "lead").is_empty(), "order {number}");
+        assert!(notices(&events, "chief").is_empty(), "order {number}");
     }
 }
 
@@ -182,7 +182,7 @@ fn only_one_of_several_orchestrators_is_notified_of_a_dead_ones_tasks() {
     };
     let notified = ["orchestrator", "orchestrator-2"].into_iter().filter(of_it);
     assert_eq!(notified.count(), 1);
-    assert_eq!(unread(&world, "lead"), 0);
+    assert_eq!(unread(&world, "chief"), 0);
 }
 
 /// The tasks of an orchestrator with a long name end in its absence.
@@ -237,9 +237,9 @@ fn ended_unread(world: &mut World) -> [TaskId; 2] {
 
 fn is_summary_of(notices: &[String], tasks: &[TaskId]) -> bool {
     let of_all = |text: &String| {
-        tasks
-            .iter()
-            .all(|task| text.contains(&format!("{task} of codex was cancelled (assigned by lead)")))
+        tasks.iter().all(|task| {
+            text.contains(&format!("{task} of codex was cancelled (assigned by chief)"))
+        })
     };
     notices.len() == 1 && notices.iter().all(of_all)
 }
@@ -292,7 +292,7 @@ fn notices_that_an_heir_has_not_read_pass_to_the_next_orchestrator() {
         let (call, _) = world.take(third);
         world.settle(third, call, true);
         ends(&mut world, third);
-        for next in ["fourth", "boss", "second", "lead"] {
+        for next in ["fourth", "boss", "second", "chief"] {
             let (_, notices) = leads(&mut world, next);
             assert!(notices.is_empty(), "{next}: {notices:?}");
             assert_eq!(unread(&world, next), 0, "{next}");
@@ -306,7 +306,7 @@ fn notices_that_an_heir_has_not_read_go_back_to_their_returning_owner() {
     let tasks = ended_unread(&mut world);
     let (boss, _) = leads(&mut world, "boss");
     world.leave(boss);
-    let (_, notices) = leads(&mut world, "lead");
+    let (_, notices) = leads(&mut world, "chief");
     let of_all = |text: &String| tasks.iter().all(|task| text.contains(&task.to_string()));
     assert!(notices.len() == 1 && notices.iter().all(of_all), "{notices:?}");
     assert!(!notices[0].contains("assigned by"), "{notices:?}");
@@ -352,7 +352,7 @@ fn notices_for_an_orchestrator_that_has_left_wait_for_it_alone() {
     let next = world.joining(choice, MemberKind::Orchestrator, &[]);
     let events = world.ask(None, Operation::Join(Box::new(next)));
     assert!(notices(&events, "boss").is_empty());
-    assert_eq!(unread(&world, "lead"), 1);
+    assert_eq!(unread(&world, "chief"), 1);
 }
 
 /// The name is kept only for its tasks, and not longer than mail waits.

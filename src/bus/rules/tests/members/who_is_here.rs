@@ -182,3 +182,26 @@ fn a_word_whose_session_is_dead_is_free_and_its_case_does_not_count() {
     world.ask(None, Operation::Join(Box::new(new)));
     assert_eq!(called(&world, session), "Grace");
 }
+
+#[test]
+fn nobody_gets_a_name_that_means_the_lead_or_the_user_and_an_old_member_keeps_its_own() {
+    let mut world = World::new();
+    for word in ["lead", "User", "PROJECT"] {
+        let new = world.joining(NameChoice::Chosen(name(word)), MemberKind::Peer, &[]);
+        let refused = world.try_ask(None, Operation::Join(Box::new(new))).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            format!("`{word}` is reserved, as it means others in the team: choose another name")
+        );
+        let like = world.join(NameChoice::Like(name(word)), MemberKind::Peer);
+        let called = world.state.session(like).unwrap().name.to_string();
+        assert_eq!(called, format!("{word}-2"), "no generated name gives it either");
+    }
+    // A bus of an earlier version may have such a member: it stays, and comes back.
+    let old = world.joined_before("lead");
+    let ann = world.peer("ann");
+    let mail = world.send(ann, "lead", "x");
+    world.leave(old);
+    world.peer("lead");
+    assert_eq!(world.unread("lead"), [mail]);
+}

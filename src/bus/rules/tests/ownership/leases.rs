@@ -5,7 +5,7 @@ use super::super::*;
 use crate::bus::state::Due;
 use crate::domain::limits;
 use crate::domain::member::Activity;
-use crate::domain::messaging::RequestStatus;
+use crate::domain::messaging::{DeliveryMethod, RequestStatus};
 use crate::domain::time::Tick;
 
 const LEASE_MS: u64 = 300_000;
@@ -201,4 +201,53 @@ fn a_clock_that_is_set_ahead_costs_an_owner_nothing_that_gives_signs() {
         matches!(leased.pass(whole)[0], Event::RequestReminded { .. }),
         "and then it is silent"
     );
+}
+
+#[test]
+fn what_a_bridge_writes_for_its_orchestrator_is_no_sign_of_the_model() {
+    let mut world = World::new();
+    let (lead, asker) = (world.lead(), world.peer("asker"));
+    let agent = world.agent(lead, "codex");
+    let request = world.open_leased(asker, Some(LEASE_MS));
+    world.ask(lead, Operation::Claim(request.clone(), CALL));
+    // Its model calls a tool in the first minute, and then never again, while its bridge watches an agent.
+    world.pass(60_000);
+    world.ask(lead, Operation::Stir(lead));
+    for _ in 0..5 {
+        for activity in [Activity::Running, Activity::Idle] {
+            world.pass(30_000);
+            world.due();
+            world.ask(lead, Operation::Activity { session: agent, activity });
+        }
+    }
+    assert_eq!(world.state.request(&request).unwrap().status, RequestStatus::Claimed);
+    world.pass(60_000);
+    world.due();
+    assert_eq!(world.state.request(&request).unwrap().status, RequestStatus::Open, "it lapses");
+}
+
+#[test]
+fn a_claim_is_itself_a_sign_of_an_orchestrators_model() {
+    let mut world = World::new();
+    let (lead, asker) = (world.lead(), world.peer("asker"));
+    world.ask(lead, Operation::Stir(lead));
+    world.pass(LEASE_MS * 10);
+    let request = world.open_leased(asker, Some(LEASE_MS));
+    world.ask(lead, Operation::Claim(request.clone(), CALL));
+    world.pass(LEASE_MS - 1);
+    world.due();
+    assert_eq!(world.state.request(&request).unwrap().status, RequestStatus::Claimed);
+    // So is a hook that brings it a message.
+    world.send(asker, "orchestrator", "how far are you?");
+    let call = world.call();
+    let take = Operation::Take { session: lead, call, method: DeliveryMethod::Hook, pick: all() };
+    world.ask(lead, take);
+    world.pass(LEASE_MS / 2);
+    world.due();
+    assert_eq!(world.state.request(&request).unwrap().status, RequestStatus::Claimed);
+    world.pass(LEASE_MS / 2);
+    world.due();
+    world.pass(LEASE_MS);
+    world.due();
+    assert_eq!(world.state.request(&request).unwrap().status, RequestStatus::Open);
 }
