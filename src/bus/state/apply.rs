@@ -1,7 +1,7 @@
 //! How each event changes the state.
 
 use super::event_place::At;
-use super::{Delivery, State, Wait};
+use super::{State, Wait};
 use crate::bus::event::LogPosition;
 use crate::bus::event::{Entry, Event};
 use crate::domain::ids::CommandId;
@@ -90,13 +90,7 @@ impl State {
             Event::MessageAcknowledged(acknowledged) => self.message_acknowledged(acknowledged),
             Event::ThreadResolved(resolved) => self.thread_resolved(resolved),
             Event::AnswerWritten(written) => self.answer_written(written),
-            Event::MessageSuperseded { id, members } => {
-                for name in self.members_to_withdraw_from(id, members) {
-                    self.settle(id, &name, Delivery::Superseded);
-                    self.message_not_seen(id, &name);
-                    self.forget_member_if_idle(&name);
-                }
-            }
+            Event::MessageSuperseded { id, members } => self.message_superseded(id, members),
             Event::MessageExpired { id, member } => self.message_expired(id, member),
             Event::MessageReminded { id } => self.message_reminded(id, at),
             Event::MessageUnanswered { id } => self.answer_not_awaited(id),
@@ -147,6 +141,10 @@ impl State {
             }
             Event::KeyRevoked { id, .. } => self.key_revoked(id),
             Event::WebhookSent { name, seq, .. } => self.webhook_sent(name, *seq),
+            Event::ProjectsListed(_)
+            | Event::MessageRelayed(_)
+            | Event::MessageHeld(_)
+            | Event::ReceiptsTold(_) => self.crossing_event(event, at),
             Event::SegmentFailed { .. } => {}
         }
     }

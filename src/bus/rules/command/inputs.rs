@@ -1,6 +1,6 @@
 //! The inputs of operations: new members, tasks, workflows, questions, answers, and the choice of messages.
 
-use crate::bus::event::{Body, Question, Starting, TaskReport};
+use crate::bus::event::{Body, ProjectsListed, Question, Starting, TaskReport};
 use crate::domain::access_key::{KeyHash, KeyScope};
 use crate::domain::ids::{KeyId, MessageId, PermissionId, SessionId, TaskId, WorkflowId};
 use crate::domain::member::{MemberKind, ProcessMark, Traits};
@@ -60,6 +60,8 @@ pub struct Description {
     pub cwd: Option<String>,
     /// Whether it leads from now on, in the place of another orchestrator.
     pub takes_lead: bool,
+    /// The projects whose members can be written to; none says nothing of them.
+    pub projects: Option<ProjectsListed>,
 }
 
 /// A session whose presence no process holds.

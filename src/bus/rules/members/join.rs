@@ -28,7 +28,7 @@ pub(in crate::bus::rules) fn join(writer: &mut Writer<'_>, new: &NewMember) -> R
         pid: new.pid,
         client: new.client,
     }));
-    let Description { traits, cwd, takes_lead: _ } = &new.description;
+    let Description { traits, cwd, takes_lead: _, projects: _ } = &new.description;
     let number = describe(writer, (new.session, &name), traits, cwd.clone());
     let surface = traits.surface.as_ref();
     let newcomer = Subject::new(new.session, (&name, new.kind), Some(number), surface);

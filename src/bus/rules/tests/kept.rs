@@ -80,6 +80,7 @@ fn held(state: &State) -> usize {
         limits: _,
         keys,
         webhooks,
+        other_projects,
     } = state;
     let timers: Vec<(Due, u64, u64)> = timers.clone().into();
     let of_sessions = sessions.values().map(|session| {
@@ -108,6 +109,7 @@ fn held(state: &State) -> usize {
         unswept.len(),
         keys.len(),
         webhooks.len(),
+        other_projects.len(),
     ]
     .into_iter()
     .chain(of_sessions)
