@@ -27,6 +27,8 @@ pub mod team;
 pub mod workflow;
 /// Notifications for a user who looks at no window: what is worth one, when, and where to.
 pub mod alerts;
+/// The courier: takes messages to the buses of other projects, and their receipts back.
+pub mod courier;
 /// The MCP servers: the orchestrator's and the endpoint's tools.
 pub mod mcp;
 /// The scripted agent: for demos, tests, and trying teams out without a model.

@@ -8,6 +8,7 @@ use super::{Failure, load_config};
 use crate::bus::rules::{Description, NameChoice, Operation};
 use crate::bus::{BusError, Joining, Membership};
 use crate::config::Config;
+use crate::courier::KnownProjects;
 use crate::domain::env_vars;
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::{Label, MemberKind};
@@ -48,6 +49,12 @@ impl JoinTarget {
     /// Names the program in which the orchestrator's model works.
     pub(crate) fn on_surface(mut self, surface: Option<Label>) -> Self {
         self.joining.description.traits.surface = surface;
+        self
+    }
+
+    /// Says which projects its members can write to.
+    pub(crate) fn with_projects(mut self, projects: &KnownProjects) -> Self {
+        self.joining.description.projects = Some(projects.listed());
         self
     }
 

@@ -15,7 +15,7 @@ use super::parse_file;
 use super::profile::Profile;
 use super::profile::agent_env_filter::{self, EnvPattern};
 use super::profile::builtin_profiles;
-use super::user_only::Webhook;
+use super::user_only::{ProjectTag, Webhook};
 use super::value_origin::{Sourced, ValueOrigin};
 use super::window_keys::WindowKeys;
 use super::workflow_settings::Resume;
@@ -69,6 +69,7 @@ pub struct Config {
     resume: Resume,
     notify: NotifySettings,
     webhooks: Vec<Webhook>,
+    projects: Vec<ProjectTag>,
     window_keys: WindowKeys,
     project_files: Vec<ProjectFile>,
     /// Whether all files of the project that need consent have it.
@@ -194,6 +195,11 @@ impl Config {
     /// Returns the webhooks of the user, which a project's file cannot set.
     pub fn webhooks(&self) -> &[Webhook] {
         &self.webhooks
+    }
+
+    /// Returns the projects of the user, which a project's file cannot add to.
+    pub fn projects(&self) -> &[ProjectTag] {
+        &self.projects
     }
 
     /// Returns the keys of the window `top`, as the user's own file binds them.
@@ -344,7 +350,7 @@ impl Layers {
         let (known, _) = self.without.finished_profiles();
         let Merged { resume, leaves_out_auto_resume, .. } = self.with;
         let (notify, pool) = (self.with.notify.clone(), self.with.pool.value.clone());
-        let webhooks = self.with.webhooks.clone();
+        let (webhooks, projects) = (self.with.webhooks.clone(), self.with.projects.clone());
         let window_keys = self.without.window_keys.clone();
         let (with_consent, before) = (Settings::of(self.with), Settings::of(self.without));
         let Settings { limits, gate_env, arbiter } = &with_consent;
@@ -370,6 +376,7 @@ impl Layers {
             resume,
             notify,
             webhooks,
+            projects,
             window_keys,
             project_files,
             has_consent: false,

@@ -8,7 +8,7 @@ use super::limits_section::Limits;
 use super::notify_section::NotifySettings;
 use super::profile::agent_env_filter::EnvPattern;
 use super::profile::{Command, Profile};
-use super::user_only::Webhook;
+use super::user_only::{ProjectTag, Webhook};
 use super::value_origin::Sourced;
 use super::window_keys::WindowKeys;
 use super::workflow_settings::Resume;
@@ -27,6 +27,7 @@ pub(super) struct Merged {
     pub(super) resume: Resume,
     pub(super) notify: NotifySettings,
     pub(super) webhooks: Vec<Webhook>,
+    pub(super) projects: Vec<ProjectTag>,
     pub(super) window_keys: WindowKeys,
     /// Whether the project's file asks to resume workflows automatically, which never counts.
     pub(super) leaves_out_auto_resume: bool,
@@ -53,6 +54,7 @@ impl Default for Merged {
             resume: defaults::RESUME.values.default,
             notify: NotifySettings::default(),
             webhooks: Vec::new(),
+            projects: Vec::new(),
             window_keys: WindowKeys::default(),
             leaves_out_auto_resume: false,
         }

@@ -22,8 +22,8 @@ use crate::domain::name::Name;
 use crate::domain::permission::Policy;
 use crate::domain::text::suggest::nearest;
 
-const TOP_KEYS: [&str; 8] =
-    ["agents", "conflict", "limits", "names", "notify", "top", "webhooks", "workflows"];
+const TOP_KEYS: [&str; 9] =
+    ["agents", "conflict", "limits", "names", "notify", "projects", "top", "webhooks", "workflows"];
 
 /// Reads a file's text over `merged` and returns its problems; every value is marked with `source`, every problem with `file`.
 ///
@@ -80,13 +80,12 @@ impl DocumentReader<'_, '_> {
                 "conflict" => self.conflict(entry.value),
                 "limits" => self.limits(entry.value),
                 "names" => self.names(entry.value),
-                "notify" => self.notify(&entry),
                 "top" if self.source.is_projects() => {
                     let message = "`top` counts only in your own config.toml";
                     self.reader.report(&entry.key_span, message);
                 }
                 "top" => self.merged.window_keys.read_over(self.reader, entry.value),
-                "webhooks" => self.webhooks(&entry),
+                "notify" | "projects" | "webhooks" => self.users_own(&entry),
                 "workflows" => self.workflows(entry.value),
                 _ => self.reader.report_unknown(&entry, "the file", &TOP_KEYS),
             }
@@ -160,22 +159,19 @@ impl DocumentReader<'_, '_> {
         }
     }
 
-    fn notify(&mut self, entry: &TomlEntry<'_, '_>) {
+    /// Reads a section that only the user's own files may have: it runs programs, tells others what happens here, or opens the teams of other
+    /// directories to it, which no repository decides.
+    fn users_own(&mut self, entry: &TomlEntry<'_, '_>) {
+        let (key, value) = (entry.key, entry.value);
         if self.source.is_projects() {
-            // It runs programs and tells others what happens here, which no repository decides.
-            let message = "`[notify]` is yours alone: put it in your own `config.toml`";
+            let message = format!("`[{key}]` is yours alone: put it in your own `config.toml`");
             return self.reader.report(&entry.key_span, message);
         }
-        notify_section::read(self.reader, entry.value, &mut self.merged.notify);
-    }
-
-    fn webhooks(&mut self, entry: &TomlEntry<'_, '_>) {
-        if self.source.is_projects() {
-            // It tells others what the members write.
-            let message = "`[webhooks]` is yours alone: put it in your own `config.toml`";
-            return self.reader.report(&entry.key_span, message);
+        match key {
+            "notify" => notify_section::read(self.reader, value, &mut self.merged.notify),
+            "projects" => user_only::read_projects(self.reader, value, &mut self.merged.projects),
+            _ => user_only::read_webhooks(self.reader, value, &mut self.merged.webhooks),
         }
-        user_only::read_webhooks(self.reader, entry.value, &mut self.merged.webhooks);
     }
 
     fn resume(&mut self, value: &Spanned<DeValue<'_>>) {

@@ -27,9 +27,16 @@ pub const END: &str = "--- End messages ---";
 const ABOUT_HUMAN: &str = " `human` is your user, who wrote at the command line: they read the result \
                            of your task, and what you send to `human`.";
 
+/// What follows a frame with a message of a member of another project.
+const ABOUT_ELSEWHERE: &str = " A name with a colon is that of a member of another project, which \
+                               speaks for nobody here: send_message to it answers.";
+
 /// Returns what to add behind a frame about its authors, beginning with a space: nothing if all of them are members.
-pub(super) fn about_authors(messages: &[LoadedMessage]) -> &'static str {
-    if has_human(messages) { ABOUT_HUMAN } else { "" }
+pub(super) fn about_authors(messages: &[LoadedMessage]) -> String {
+    let human = if has_human(messages) { ABOUT_HUMAN } else { "" };
+    let is_elsewhere = |message: &LoadedMessage| message.header.from.elsewhere().is_some();
+    let elsewhere = if messages.iter().any(is_elsewhere) { ABOUT_ELSEWHERE } else { "" };
+    format!("{human}{elsewhere}")
 }
 
 fn has_human<'m>(messages: impl IntoIterator<Item = &'m LoadedMessage>) -> bool {
@@ -122,6 +129,7 @@ fn authors(message: &LoadedMessage, reader: Reader<'_>) -> String {
     let from = match &message.header.from {
         Author::Human => "human, your user at the command line".to_owned(),
         Author::Member(name) if name == reader.name() => "you".to_owned(),
+        Author::Elsewhere(member) => format!("{member}, of another project"),
         from => from.to_string(),
     };
     let to = match &message.header.audience {

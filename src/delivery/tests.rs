@@ -20,7 +20,8 @@ use crate::bus::storage::LogPosition;
 use crate::domain::ids::{MessageId, RequestId};
 use crate::domain::member::Label;
 use crate::domain::messaging::{
-    Attached, Attachment, AttachmentKind, Audience, Author, Group, MessageKind, Priority, Signal,
+    Attached, Attachment, AttachmentKind, Audience, Author, Group, MemberElsewhere, MessageKind,
+    Priority, Signal,
 };
 use crate::domain::name::Name;
 use crate::domain::tool_names::ENDPOINT_TOOLS;
@@ -355,4 +356,20 @@ fn a_notice_names_the_groups_and_signals_of_unread_messages() {
         &[&plain, &alert, &alert],
         "3 unread messages from your team, among them: alert, high, to @reviewers",
     );
+}
+
+#[test]
+fn a_member_of_another_project_is_named_as_one_and_speaks_for_nobody() {
+    let you = name("qwen");
+    let mut said = message("codex", Audience::One(you.clone()), "The schema has changed.");
+    said.header.from = Author::Elsewhere(MemberElsewhere {
+        tag: Label::parse("po").unwrap(),
+        name: name("writer"),
+    });
+    let woken = wake_prompt(None, std::slice::from_ref(&said), &you, 0);
+    assert!(woken.contains("[po:writer, of another project → you] The schema has changed."));
+    assert!(woken.contains("speaks for nobody here"), "{woken}");
+    let own = message("codex", Audience::One(you.clone()), "The schema has changed.");
+    assert!(!wake_prompt(None, &[own], &you, 0).contains("project"));
+    assert!(watch_line::line(&said.header, &you, "x").starts_with("[po:writer → you]"));
 }

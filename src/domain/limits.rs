@@ -1,12 +1,14 @@
 //! Every cap on a size or a count, with its reason. Bytes unless the name says otherwise.
 //!
-//! Those of attachments and of the web server stand in files of their own. Times are in `wait_times`, the steps of shutdowns in
+//! Those of attachments, of what leaves the bus and of the web server stand in files of their own. Times are in `wait_times`, the steps of shutdowns in
 //! `grace_periods`, and the values of settings in `config::defaults`.
 
 mod attachments;
+mod leaves_bus;
 mod web;
 
 pub use self::attachments::*;
+pub use self::leaves_bus::*;
 pub use self::web::*;
 use crate::domain::is_zero::is_zero;
 use serde::{Deserialize, Serialize};
@@ -191,12 +193,6 @@ pub const KEPT_COMMANDS: usize = 4_096;
 /// call if that is earlier.
 pub const PUSHED_BYTES: usize = 48 * 1024;
 
-/// Webhooks of one user: each is looked after on its own.
-pub const WEBHOOKS: usize = 16;
-/// The webhooks of which a bus knows how far they are. Of more, the one that is behind all others is forgotten, and begins anew.
-pub const WEBHOOK_PLACES: usize = 64;
-/// Bytes of a message's text in a webhook's request.
-pub const WEBHOOK_TEXT_BYTES: usize = 16 * 1024;
 /// Characters of an address in the configuration: the longest word and its sign.
 pub const ADDRESS_CHARS: usize = 65;
 

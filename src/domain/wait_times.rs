@@ -310,6 +310,26 @@ pub const LONGEST_WEBHOOK_AGAIN: Duration = Duration::from_secs(8);
 /// After its last try, a webhook that fails is left alone for this long.
 pub const WEBHOOK_REST: Duration = Duration::from_mins(1);
 
+// Other projects.
+
+/// A courier waits for each step of the bus of another project, which takes milliseconds: then that disk hangs.
+pub const OTHER_BUS: Duration = Duration::from_secs(10);
+
+/// A message to another project that has been on its way for this long is shown as a problem: mostly it takes less than a second.
+pub const KEPT_SHOWN_MS: i64 = 60_000;
+
+/// An errand to another project takes a second at most. After this, its bus counts as one that cannot be used: who writes to it is told.
+pub const ERRAND: Duration = Duration::from_mins(1);
+
+/// A project that could not be reached is left alone for this long: its team may begin at any moment, and looking costs little.
+pub const COURIER_REST: Duration = Duration::from_secs(5);
+
+/// A courier looks at its own bus this often for what nobody rang for: receipts, which another process of its team has written.
+pub const COURIER_LOOK: Duration = Duration::from_secs(1);
+
+/// A courier lets this pass between two looks: a busy team changes its bus many times a second.
+pub const COURIER_PAUSE: Duration = Duration::from_millis(20);
+
 // The doctor.
 
 /// `doctor` waits for an agent to start and to list our tools: more than twice the slowest start on a busy machine, which took 12 s.

@@ -1,12 +1,15 @@
 //! What is wrong on a bus, each with the member that it is about.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::bus::state::{EndedSession, State};
+use crate::bus::state::{EndedSession, Message, State};
 use crate::domain::ids::SessionId;
 use crate::domain::limits;
-use crate::domain::member::{Departure, MemberKind};
+use crate::domain::member::{Departure, Label, MemberKind};
+use crate::domain::messaging::HeldWhy;
 use crate::domain::text::counted::counted_as;
 use crate::domain::text::visible_letters::both_ends;
 use crate::domain::time::Now;
@@ -29,6 +32,8 @@ pub enum ProblemKind {
     Crashed,
     /// An agent could not read its messages in a turn of their own, so they are unread.
     WakeFailed,
+    /// Messages to another project are still on their way.
+    Kept,
     /// Members wait for each other, so none of them goes on before its wait ends.
     Circle,
     /// The log has lines that cannot be read.
@@ -76,6 +81,9 @@ impl Problem {
             ProblemKind::WakeFailed => Some(
                 "The next message or task for it brings these too. Once what failed is mended, \
                  `cli-team-bridge send NAME TEXT` wakes it.",
+            ),
+            ProblemKind::Kept => Some(
+                "They are delivered when they can be, and kept for 30 days. `[projects]` in your own `config.toml` says where that project is.",
             ),
             _ => None,
         }
@@ -133,7 +141,32 @@ pub(super) fn of(
         session: None,
     });
     let of_members = members.iter().filter_map(of_member);
-    of_members.chain(unwoken).chain(circles(members)).chain(crashed).chain(damaged).collect()
+    let all = of_members.chain(unwoken).chain(circles(members)).chain(crashed).chain(damaged);
+    all.chain(kept(state, now)).collect()
+}
+
+/// Returns the projects to which messages have been on their way for too long.
+fn kept(state: &State, now: Now) -> Vec<Problem> {
+    let mut by_project: BTreeMap<&Label, Vec<&Message>> = BTreeMap::new();
+    for message in state.outbox() {
+        if let Some(address) = message.audience.elsewhere() {
+            by_project.entry(&address.tag).or_default().push(message);
+        }
+    }
+    let problems = by_project.into_iter().filter_map(|(tag, messages)| {
+        let oldest = messages.first()?;
+        let waits_ms = now.wall_ms.saturating_sub(oldest.sent_ms);
+        if waits_ms < wait_times::KEPT_SHOWN_MS {
+            return None;
+        }
+        let why = messages.iter().find_map(|message| state.crossed(&message.id)?.held);
+        let why = why.map_or("no session has taken them there yet", HeldWhy::in_words);
+        let count = counted_as(messages.len() as u64, "message has", "messages have");
+        let minutes = waits_ms / 60_000;
+        let words = format!("{count} been on the way to `{tag}:` for {minutes} min: {why}");
+        Some(Problem { kind: ProblemKind::Kept, member: None, words, session: None })
+    });
+    problems.collect()
 }
 
 /// Returns the circles in which members wait for each other.
@@ -151,8 +184,9 @@ fn circles(members: &[MemberRow]) -> Vec<Problem> {
 /// Looks for circles anew, after members were found to wait on.
 pub(super) fn replace_circles(problems: &mut Vec<Problem>, members: &[MemberRow]) {
     problems.retain(|problem| problem.kind != ProblemKind::Circle);
-    let is_later =
-        |problem: &Problem| matches!(problem.kind, ProblemKind::Crashed | ProblemKind::Damaged);
+    let is_later = |problem: &Problem| {
+        matches!(problem.kind, ProblemKind::Crashed | ProblemKind::Damaged | ProblemKind::Kept)
+    };
     let at = problems.iter().position(is_later).unwrap_or(problems.len());
     problems.splice(at..at, circles(members));
 }
@@ -202,10 +236,58 @@ fn has_crashed(ended: &EndedSession) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
+
     use super::*;
-    use crate::bus::event::{Event, Joined, LogPosition};
+    use crate::bus::event::{Body, Entry, Envelope, Event, Joined, MessageHeld, MessageSent};
+    use crate::bus::storage::LogPosition;
+    use crate::domain::ids::{CommandId, MessageId};
+    use crate::domain::messaging::{Audience, Author, MessageKind, Priority};
     use crate::domain::name::Name;
+    use crate::domain::time::Tick;
     use crate::view::tests::{board, entry};
+
+    fn to_web(number: u64) -> Event {
+        Event::MessageSent(MessageSent {
+            id: MessageId::from_bits(number),
+            kind: MessageKind::Message,
+            from: Author::Member(Name::parse("ann").unwrap()),
+            audience: Audience::try_from(Cow::from("web:alice")).unwrap(),
+            to: Vec::new().into(),
+            request: None,
+            task: None,
+            claimed_by: None,
+            reply_to: None,
+            thread: None,
+            ends: Vec::new(),
+            priority: Priority::Normal,
+            quiet: false,
+            more: Some(Box::new(Envelope { queue: true, ..Envelope::default() })),
+            body: Body::Text("x".into()),
+        })
+    }
+
+    #[test]
+    fn messages_that_are_on_their_way_for_long_are_a_problem_of_their_project() {
+        let tick = Tick { boot: 1, ms: 1_000 };
+        let mut state = State::default();
+        let held = MessageHeld { id: MessageId::from_bits(2), why: HeldWhy::NoBus };
+        let events = vec![to_web(1), to_web(2), Event::MessageHeld(held)];
+        let id = CommandId(uuid::Uuid::nil());
+        let entry = Entry { seq: 1, ts: 0, tick, id, by: None, events };
+        state.apply(&entry, &[0, 1, 2], LogPosition::default());
+        let words = |wall_ms| {
+            let found = of(&state, &[], 0, Now { wall_ms, tick });
+            found.into_iter().map(|problem| problem.words).collect::<Vec<_>>()
+        };
+        assert_eq!(words(59_999), Vec::<String>::new());
+        assert_eq!(
+            words(180_000),
+            [
+                "2 messages have been on the way to `web:` for 3 min: there is no team in that project yet"
+            ]
+        );
+    }
 
     #[test]
     fn a_bridge_that_died_is_a_problem_until_another_leads() {

@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::{
     Addressees, AnswerWritten, ConflictMoved, ConflictOpened, ConflictOverruled, ConflictResolved,
     Created, Described, Finished, Followed, Joined, LaneMoved, LeadTaken, MessageAcknowledged,
-    MessageSent, PermissionAnswered, PermissionAsked, ProvenClaim, RequestOpened, Resumed, Runs,
-    Skip, Starting, StepApproved, StepAsked, StepEnded, StepExpanded, StepReturned, StepStarted,
-    TaskAssigned, ThreadResolved, UnheardClaim,
+    MessageHeld, MessageRelayed, MessageSent, PermissionAnswered, PermissionAsked, ProjectsListed,
+    ProvenClaim, ReceiptsTold, RequestOpened, Resumed, Runs, Skip, Starting, StepApproved,
+    StepAsked, StepEnded, StepExpanded, StepReturned, StepStarted, TaskAssigned, ThreadResolved,
+    UnheardClaim,
 };
 use crate::domain::access_key::{KeyHash, KeyScope};
 use crate::domain::ids::{
@@ -297,6 +298,14 @@ pub enum Event {
         /// Older versions have no webhooks.
         skip: Skip,
     },
+    /// See [`ProjectsListed`].
+    ProjectsListed(ProjectsListed),
+    /// See [`MessageRelayed`].
+    MessageRelayed(MessageRelayed),
+    /// See [`MessageHeld`].
+    MessageHeld(MessageHeld),
+    /// See [`ReceiptsTold`].
+    ReceiptsTold(ReceiptsTold),
     /// A segment could not be synced. The lines before this event are a copy of it.
     SegmentFailed {
         /// The first seq of the segment.

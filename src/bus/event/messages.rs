@@ -1,6 +1,7 @@
 //! The fields of message events: the message itself, its acknowledgement, and answers written to their clients.
 
 mod conflict;
+mod crossing;
 
 use serde::{Deserialize, Serialize};
 
@@ -9,12 +10,13 @@ use serde_json::{Map, Value};
 pub use self::conflict::{
     ConflictMoved, ConflictOpened, ConflictOverruled, ConflictResolved, Position,
 };
+pub use self::crossing::{MessageHeld, MessageRelayed, ProjectsListed, ReceiptsTold};
 use super::{Addressees, Body, Skip};
 use crate::domain::ids::{CallId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::member::SessionNumber;
 use crate::domain::messaging::{
-    Acknowledgement, Attachment, Audience, Author, MessageKind, Priority, Signal, SignalClass,
-    Urgency,
+    Acknowledgement, Attachment, Audience, Author, MessageKind, MessageOrigin, Priority, Signal,
+    SignalClass, Urgency,
 };
 use crate::domain::name::Name;
 
@@ -104,6 +106,9 @@ pub struct Envelope {
     /// Whether it waits for the first who fits its address, because nobody does yet.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub queue: bool,
+    /// The message of another project that it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<MessageOrigin>,
     /// Who gets a copy because its text mentions them; in an operation, the words after `@`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mentions: Vec<Name>,

@@ -25,7 +25,8 @@ pub use self::log_event::Event;
 pub use self::members::{Described, Followed, Joined, LaneMoved, LeadTaken, Starting};
 pub use self::messages::{
     AnswerWritten, ConflictMoved, ConflictOpened, ConflictOverruled, ConflictResolved, Envelope,
-    MessageAcknowledged, MessageSent, Position, ThreadResolved,
+    MessageAcknowledged, MessageHeld, MessageRelayed, MessageSent, Position, ProjectsListed,
+    ReceiptsTold, ThreadResolved,
 };
 pub use self::permissions::{PermissionAnswered, PermissionAsked, Question};
 pub use self::requests::{ProvenClaim, RequestOpened, UnheardClaim};

@@ -93,6 +93,10 @@ impl Event {
             | Self::KeyMade { .. }
             | Self::KeyRevoked { .. }
             | Self::WebhookSent { .. }
+            | Self::ProjectsListed(_)
+            | Self::MessageRelayed(_)
+            | Self::MessageHeld(_)
+            | Self::ReceiptsTold(_)
             | Self::SegmentFailed { .. } => Vec::new(),
         }
     }

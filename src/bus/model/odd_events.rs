@@ -6,10 +6,10 @@ use uuid::Uuid;
 use crate::bus::event::{
     Addressees, AnswerWritten, Body, ConflictMoved, ConflictOpened, ConflictOverruled,
     ConflictResolved, Created, Described, Entry, Envelope, Event, Finished, Followed, Joined,
-    LaneMoved, LeadTaken, MessageAcknowledged, MessageSent, PermissionAnswered, PermissionAsked,
-    Position, ProvenClaim, Question, RequestOpened, Resumed, Skip, Starting, StepAsked, StepEnded,
-    StepExpanded, StepReturned, StepStarted, TaskAssigned, TaskReport, ThreadResolved,
-    UnheardClaim,
+    LaneMoved, LeadTaken, MessageAcknowledged, MessageHeld, MessageRelayed, MessageSent,
+    PermissionAnswered, PermissionAsked, Position, ProjectsListed, ProvenClaim, Question,
+    ReceiptsTold, RequestOpened, Resumed, Skip, Starting, StepAsked, StepEnded, StepExpanded,
+    StepReturned, StepStarted, TaskAssigned, TaskReport, ThreadResolved, UnheardClaim,
 };
 use crate::bus::storage::file::line_format;
 use crate::domain::access_key::{KeyScope, hash_of_secret, secret_of};
@@ -18,8 +18,9 @@ use crate::domain::ids::{
 };
 use crate::domain::member::{Activity, Departure, Label, MemberKind, SessionNumber, Tools, Traits};
 use crate::domain::messaging::{
-    Acknowledgement, Audience, Author, ConflictEnd, ConflictStep, DeliveryMethod, Group,
-    MessageKind, Priority, Signal, Urgency,
+    Acknowledgement, Audience, Author, ConflictEnd, ConflictStep, DeliveryMethod, Elsewhere, Group,
+    HeldWhy, MemberElsewhere, MessageKind, MessageOrigin, Priority, ReceiptElsewhere, Signal,
+    StateElsewhere, Urgency,
 };
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision};
@@ -118,7 +119,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
         DeliveryMethod::Drain,
         DeliveryMethod::Channel,
     ];
-    match kind % 49 {
+    match kind % 51 {
         0 => Event::MemberStarting(Starting {
             session: session(a),
             name: name(b),
@@ -319,6 +320,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             Event::MemberMethods { session: session(a), methods }
         }
         31 => Event::AgentSwept { session: session(a) },
+        50 => of_other_projects([a, b, c, d]),
         32..=35 => of_workflow([kind, a, b, c, d, e]),
         _ => Event::StopAsked { session: session(a), by: name(b), kill: odd, human: c > 128 },
     }
@@ -331,8 +333,16 @@ fn sent([a, b, c, d, e]: [u8; 5]) -> MessageSent {
     MessageSent {
         id: message(a),
         kind: kinds[usize::from(b % 4)],
-        from: if c > 250 { Author::Human } else { Author::Member(name(c)) },
-        audience: if e > 200 {
+        from: if c > 250 {
+            Author::Human
+        } else if c > 230 {
+            Author::Elsewhere(MemberElsewhere { tag: topic(c), name: name(c) })
+        } else {
+            Author::Member(name(c))
+        },
+        audience: if e > 230 {
+            Audience::Elsewhere(elsewhere(d))
+        } else if e > 200 {
             Audience::Group(group(d))
         } else if e > 128 {
             Audience::One(name(d))
@@ -359,6 +369,7 @@ fn envelope(c: u8, d: u8) -> Envelope {
         urgency: Urgency::new(f64::from(d) / 255.0),
         ttl_seconds: c.is_multiple_of(2).then_some(u64::from(d)),
         queue: d > 100,
+        origin: (d > 80).then(|| MessageOrigin { tag: topic(d), id: message(c), sent_ms: 7 }),
         response_seconds: c.is_multiple_of(3).then_some(u64::from(d)),
         ..Envelope::default()
     }
@@ -407,6 +418,26 @@ fn of_workflow([kind, a, b, c, d, e]: [u8; 6]) -> Event {
         _ if e < 128 => Event::WorkflowCancelAsked { id: workflow, by: step, human: d > 128 },
         _ => Event::WorkflowResumed(Resumed { id: workflow, by: step, owner: session(c) }),
     }
+}
+
+fn of_other_projects([a, b, c, d]: [u8; 4]) -> Event {
+    let states = [StateElsewhere::Unread, StateElsewhere::Seen, StateElsewhere::Expired];
+    let receipt = ReceiptElsewhere { name: name(c), state: states[usize::from(c % 3)] };
+    let (id, receipts) = (message(a), vec![receipt; usize::from(d % 3)]);
+    match b % 4 {
+        0 => Event::ProjectsListed(ProjectsListed {
+            own: (c > 128).then(|| topic(c)),
+            tags: vec![topic(d)],
+            skip: Skip,
+        }),
+        1 => Event::MessageRelayed(MessageRelayed { id, there: message(d), receipts }),
+        2 => Event::MessageHeld(MessageHeld { id, why: HeldWhy::NoBus }),
+        _ => Event::ReceiptsTold(ReceiptsTold { id, receipts }),
+    }
+}
+
+fn elsewhere(byte: u8) -> Elsewhere {
+    Elsewhere { tag: topic(byte), name: (!byte.is_multiple_of(4)).then(|| name(byte)) }
 }
 
 fn planned(called: u8, after: u8) -> Step {

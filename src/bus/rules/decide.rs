@@ -59,6 +59,9 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
             decision.step(|writer| write_operation(writer, command))?;
             members::settle_lead(&mut decision)?;
         }
+        Operation::Crossing(crossing) if command.by.is_none() => {
+            decision.step(|writer| outward::from_elsewhere(writer, crossing))?;
+        }
         Operation::ByHuman(wish) => decision.step(|writer| human_wish::perform(writer, wish))?,
         Operation::Crash { session, .. } => {
             decision.step(|writer| write_operation(writer, command))?;
@@ -90,6 +93,12 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
 /// A session joins by itself. What an orchestrator is told depends on whether it leads.
 fn join(decision: &mut Decision<'_>, before: &State, new: &NewMember) -> Result<(), Refusal> {
     decision.step(|writer| members::join(writer, new))?;
+    if let Some(listed) = &new.description.projects {
+        decision.step(|writer| {
+            outward::list_projects(writer, listed);
+            Ok(())
+        })?;
+    }
     if let Some(aside) = &new.put_aside {
         decision.step(|writer| members::notify_put_aside(writer, new.session, aside))?;
     }
@@ -255,6 +264,7 @@ fn perform(writer: &mut Writer<'_>, me: SessionId, operation: &Operation) -> Res
             workflows::approve(writer, Asker::leader(writer.state, me)?, step, approval)
         }
         Operation::ResumeWorkflow(id) => workflows::resume(writer, me, id),
+        Operation::Crossing(crossing) => outward::crossing(writer, me, crossing),
         Operation::WebhookSent(name, seq) => outward::webhook_sent(writer, me, name, *seq),
         Operation::Stop { agent, reason, kill } => {
             let by = Asker::session(writer.state, me)?;

@@ -8,6 +8,7 @@
 mod decide;
 mod command;
 mod nobody_fits;
+mod elsewhere;
 mod refusal;
 mod asker;
 mod notice;
@@ -31,14 +32,15 @@ mod sessions_to_wake;
 mod tests;
 
 pub use self::command::{
-    Approval, AskedFirst, Broken, ClaimUpdate, Command, DeadSession, Description, Ending,
-    HumanWish, NameChoice, NewAgent, NewItems, NewKey, NewMember, NewQuestion, NewTask,
-    NewWorkflow, Operation, PermissionReply, Pick,
+    Approval, Arriving, AskedFirst, Broken, ClaimUpdate, Command, Crossing, DeadSession,
+    Description, Ending, HumanWish, NameChoice, NewAgent, NewItems, NewKey, NewMember, NewQuestion,
+    NewTask, NewWorkflow, NotRelayed, Operation, PermissionReply, Pick,
 };
 pub use self::decide::decide;
 pub use self::members::session_summary::is_needed as is_summary_needed;
 pub use self::messages::{check_envelope, known_member};
 pub(super) use self::messages::{is_proven_by_name, picked, unprinted_by_hooks};
-pub use self::nobody_fits::NobodyFits;
+pub use self::nobody_fits::{NobodyFits, UnknownProject};
+pub use self::outward::id_there;
 pub use self::refusal::Refusal;
 pub(super) use self::sessions_to_wake::concerned;

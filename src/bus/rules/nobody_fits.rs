@@ -1,9 +1,10 @@
-//! Why an address reaches nobody: which groups there are, the nearest first.
+//! Why an address reaches nobody: which groups and which projects there are, the nearest first.
 
 use std::fmt;
 
 use crate::bus::state::{GroupWords, State};
 use crate::domain::limits;
+use crate::domain::member::Label;
 use crate::domain::messaging::Group;
 use crate::domain::name::Name;
 use crate::domain::text::suggest::nearest;
@@ -83,3 +84,28 @@ fn quoted(words: &[String]) -> String {
 }
 
 impl std::error::Error for NobodyFits {}
+
+/// A tag that no project has, and the tags that there are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownProject {
+    pub tag: Label,
+    /// Nearest first.
+    pub tags: Vec<Label>,
+}
+
+impl fmt::Display for UnknownProject {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { tag, tags } = self;
+        if tags.is_empty() {
+            return write!(
+                formatter,
+                "`{tag}:` would be another project, and none is listed: your user lists them under \
+                 [projects] of their own configuration"
+            );
+        }
+        let tags: Vec<_> = tags.iter().map(|tag| format!("`{tag}:`")).collect();
+        write!(formatter, "no project has the tag `{tag}`: there are {}", tags.join(", "))
+    }
+}
+
+impl std::error::Error for UnknownProject {}

@@ -6,7 +6,7 @@ use std::fmt::{self, Display, Write as _};
 use crate::domain::ids::{MessageId, PermissionId, RequestId, TaskId, WorkflowId};
 use crate::domain::limits;
 use crate::domain::member::SessionNumber;
-use crate::domain::messaging::Group;
+use crate::domain::messaging::{Elsewhere, Group};
 use crate::domain::name::Name;
 
 /// A text from the bridge itself; see [`notice!`].
@@ -20,6 +20,7 @@ impl Ours for &'static str {}
 impl Ours for Name {}
 // Its word is one of letters, digits and three signs.
 impl Ours for Group {}
+impl Ours for Elsewhere {}
 impl Ours for MessageId {}
 impl Ours for PermissionId {}
 impl Ours for RequestId {}

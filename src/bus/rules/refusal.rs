@@ -5,14 +5,14 @@ mod phrases;
 use self::phrases::{
     circle, ended_hint, nearest_hint, standing, who_may, whose, with_article, words,
 };
-use super::nobody_fits::NobodyFits;
+use super::nobody_fits::{NobodyFits, UnknownProject};
 use crate::domain::ids::{
     IdError, KeyId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
 use crate::domain::limits::{self, TeamLimits};
 use crate::domain::member::{Label, SessionNumber};
 use crate::domain::messaging::{
-    AddressError, AttachmentError, Audience, RequestStatus, ShapeError, Signal,
+    AddressError, AttachmentError, Audience, ElsewhereError, RequestStatus, ShapeError, Signal,
 };
 use crate::domain::name::{Name, NameError};
 use crate::domain::permission::{Decider, Decision};
@@ -430,8 +430,34 @@ pub enum Refusal {
     NobodyFits(Box<NobodyFits>),
     #[error("there is no other live member that could read it")]
     NobodyElse,
-    #[error("`{tag}:` is another project: messages reach the members of this one only")]
+    /// A tag that no project has.
+    #[error(transparent)]
+    UnknownProject(#[from] UnknownProject),
+    #[error(transparent)]
+    Elsewhere(#[from] ElsewhereError),
+    /// Nobody in another project could answer.
+    #[error(
+        "this project has no tag of its own, so nobody in another one could answer: your user adds it \
+            under [projects] of their own configuration, and starts a session again"
+    )]
+    NoOwnTag,
+    /// What no other project knows.
+    #[error(
+        "{what} does not cross to another project: text, payload, inline attachments, priority, answers \
+            and what asks, answers, warns or reports progress do"
+    )]
+    DoesNotCross { what: String },
+    /// Only messages go to other projects.
+    #[error("`{tag}:` is another project: only send_message reaches its members")]
     OtherProject { tag: Label },
+    /// The person at the command line can go there themself.
+    #[error(
+        "`{tag}:` is another project: run `cli-team-bridge send` in its directory, or with --project"
+    )]
+    PersonElsewhere { tag: Label },
+    /// Shown to nobody: it was not to arrive twice.
+    #[error("the message arrived before: it is `{id}`")]
+    Arrived { id: MessageId },
     /// The text begins as a group, and goes on otherwise.
     #[error(transparent)]
     Address(#[from] AddressError),

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::bus::event::{
-    Addressees, AnswerWritten, Created, Event, PermissionAnswered, PermissionAsked, RequestOpened,
-    Resumed, StepApproved, StepEnded, UnheardClaim,
+    Addressees, AnswerWritten, Created, Event, MessageSent, PermissionAnswered, PermissionAsked,
+    RequestOpened, Resumed, StepApproved, StepEnded, UnheardClaim,
 };
 use crate::bus::state::State;
 use crate::domain::ids::{MessageId, PermissionId, SessionId, TaskId, WorkflowId};
@@ -19,11 +19,9 @@ pub(in crate::bus) fn concerned(state: &State, events: &[Event]) -> BTreeSet<Ses
     let mut all = BTreeSet::new();
     for event in events {
         match event {
-            Event::MessageSent(sent) => add_addressees(state, &sent.id, &sent.to, &mut all),
-            Event::RequestOpened(RequestOpened { message, to, .. }) => {
-                add_addressees(state, message, to, &mut all);
-            }
-            Event::MessageAddressed { id, to } => add_addressees(state, id, to, &mut all),
+            Event::MessageSent(sent) => add_recipients(state, sent, &mut all),
+            Event::RequestOpened(RequestOpened { message: id, to, .. })
+            | Event::MessageAddressed { id, to } => add_addressees(state, id, to, &mut all),
             Event::MessageHanded { session, .. }
             | Event::MessageReturned { session, .. }
             | Event::WaitEnded { session, .. }
@@ -53,9 +51,7 @@ pub(in crate::bus) fn concerned(state: &State, events: &[Event]) -> BTreeSet<Ses
             Event::TaskAssigned(assigned) => add_session(state, assigned.session, &mut all),
             Event::TaskCancelAsked { id, .. }
             | Event::TaskStarted { id }
-            | Event::TaskResumed { id } => {
-                add_task(state, id, &mut all);
-            }
+            | Event::TaskResumed { id } => add_task(state, id, &mut all),
             Event::TaskFinished(finished) => add_task(state, &finished.id, &mut all),
             Event::PermissionAsked(PermissionAsked { id, .. })
             | Event::PermissionAnswered(PermissionAnswered { id, .. }) => {
@@ -115,10 +111,22 @@ pub(in crate::bus) fn concerned(state: &State, events: &[Event]) -> BTreeSet<Ses
             | Event::KeyMade { .. }
             | Event::KeyRevoked { .. }
             | Event::WebhookSent { .. }
+            | Event::ProjectsListed(_)
+            | Event::MessageRelayed(_)
+            | Event::MessageHeld(_)
+            | Event::ReceiptsTold(_)
             | Event::SegmentFailed { .. } => {}
         }
     }
     all
+}
+
+/// A message to another project concerns those who take it there.
+fn add_recipients(state: &State, sent: &MessageSent, all: &mut BTreeSet<SessionId>) {
+    if sent.audience.elsewhere().is_some() {
+        all.extend(state.couriers());
+    }
+    add_addressees(state, &sent.id, &sent.to, all);
 }
 
 /// If the event names all members but some, the addressees are in the message.

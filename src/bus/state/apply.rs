@@ -1,10 +1,10 @@
 //! How each event changes the state.
 
 use super::event_place::At;
-use super::{Delivery, State, Wait};
+use super::{State, Wait};
 use crate::bus::event::LogPosition;
-use crate::bus::event::{Addressees, Entry, Event};
-use crate::domain::ids::{CommandId, MessageId};
+use crate::bus::event::{Entry, Event};
+use crate::domain::ids::CommandId;
 use crate::domain::limits;
 use crate::domain::time::Now;
 
@@ -143,15 +143,11 @@ impl State {
             }
             Event::KeyRevoked { id, .. } => self.key_revoked(id),
             Event::WebhookSent { name, seq, .. } => self.webhook_sent(name, *seq),
+            Event::ProjectsListed(_)
+            | Event::MessageRelayed(_)
+            | Event::MessageHeld(_)
+            | Event::ReceiptsTold(_) => self.crossing_event(event, at),
             Event::SegmentFailed { .. } => {}
-        }
-    }
-
-    fn message_superseded(&mut self, id: &MessageId, members: &Addressees) {
-        for name in self.members_to_withdraw_from(id, members) {
-            self.settle(id, &name, Delivery::Superseded);
-            self.message_not_seen(id, &name);
-            self.forget_member_if_idle(&name);
         }
     }
 

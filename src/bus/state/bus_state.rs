@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AccessKey, AwaitedAnswer, Chunked, Conflict, Due, EndedSession, Member, Message, Permission,
-    Request, Run, Session, Task, Timers, Unanswered, Watch, Workflow,
+    AccessKey, AwaitedAnswer, Chunked, Conflict, Due, EndedSession, Member, Message, OtherProjects,
+    Permission, Request, Run, Session, Task, Timers, Unanswered, Watch, Workflow,
 };
 use crate::domain::ids::{
     CommandId, KeyId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
@@ -98,6 +98,9 @@ pub struct State {
     /// How far the webhooks are.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(in crate::bus) webhooks: BTreeMap<Label, u64>,
+    /// Messages from project to project.
+    #[serde(default, skip_serializing_if = "OtherProjects::is_empty")]
+    pub(in crate::bus) other_projects: OtherProjects,
 }
 
 impl State {

@@ -13,6 +13,8 @@ mod workflows;
 mod health;
 mod keys;
 mod webhook_places;
+mod other_projects;
+mod messages_across;
 mod bus_state;
 mod apply;
 mod event_place;
@@ -33,6 +35,7 @@ pub use self::messages::{
     AwaitedAnswer, AwaitedReply, Deliveries, Delivery, EnvelopeHeader, Likeness, Message, Pace,
     UnreadPlace, Wait,
 };
+pub use self::other_projects::{Arrived, Crossed, OtherProjects};
 pub use self::permissions::{Permission, PermissionAnswer};
 pub(super) use self::requests::Unanswered;
 pub use self::requests::{Claim, Lease, Request};

@@ -18,6 +18,7 @@ use crate::alerts::Alerts;
 use crate::bus::Membership;
 use crate::bus::rules::NameChoice;
 use crate::bus::storage::file::Foreign;
+use crate::cli::commands::keep_courier::{known_projects, take_across};
 use crate::cli::commands::own_surface::SurfaceArguments;
 use crate::cli::find_project::{Project, ProjectError};
 use crate::cli::how_to_watch::watch_command;
@@ -159,7 +160,8 @@ impl LeaderPlace {
         let networks = open_bus::networks(&config);
         let outside = Outside::new(self.bus.clone(), networks, self.foreign);
         let target = JoinTarget::of(outside, &config, self.choice.clone(), Vec::new());
-        let target = target.on_surface(self.surface.clone());
+        let projects = known_projects(&config, &self.files.project);
+        let target = target.on_surface(self.surface.clone()).with_projects(&projects);
         self.team.configure(config);
         self.target.get_or_init(|| Arc::new(target)).clone()
     }
@@ -190,6 +192,7 @@ async fn lead(
 ) -> Result<(), Failure> {
     let Ending { adopts, mut stop } = ending;
     let (bus, team) = (place.bus.clone(), place.team.clone());
+    let own = place.files.project.clone();
     let membership = LazyMembership::new(move || place.clone().join());
     let server = orchestrator_tools::server_with_doorbell(membership.clone(), &team, introduction);
     let keeping =
@@ -199,12 +202,14 @@ async fn lead(
         team.clone(),
         project,
     )));
+    let carrying =
+        AbortOnDropHandle::new(tokio::spawn(carry(membership.clone(), team.clone(), own)));
     let clearing = AbortOnDropHandle::new(tokio::spawn(forget_deleted_projects(
         membership.clone(),
         bus.clone(),
     )));
     serve_mcp::until_the_end_of_team(&server, &mut stop).await;
-    drop((keeping, alerting, clearing));
+    drop((keeping, alerting, carrying, clearing));
     let adopted =
         if adopts { finish_adopting(&membership, &bus, stop.clone()).await } else { Ok(()) };
     team.shutdown(stop.force_stop(|line| tracing::warn!("{line}"))).await;
@@ -265,6 +270,11 @@ async fn until_replaced(membership: &LazyMembership, session: SessionId) {
     while membership.current().is_some_and(|now| now.session() == session) {
         tokio::time::sleep(wait_times::LOOK_FOR_MEMBERSHIP).await;
     }
+}
+
+/// Takes messages to other projects.
+async fn carry(membership: LazyMembership, team: OrchestratorTeam, project: PathBuf) {
+    take_across(membership, || Some(known_projects(team.config()?, &project))).await;
 }
 
 /// Once the server has joined, removes the records of deleted projects from the user's state directory.

@@ -4,10 +4,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use clap::Args;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::bus::rules::{Description, NameChoice};
 use crate::bus::storage::file::Networks;
 use crate::bus::{Joining, Membership};
+use crate::cli::commands::keep_courier::{known_projects, take_across};
 use crate::cli::commands::own_surface::SurfaceArguments;
 use crate::cli::find_project::ProjectError;
 use crate::cli::load_config::ServerConfig;
@@ -17,6 +19,7 @@ use crate::cli::{
     signal_policy,
 };
 use crate::config::Config;
+use crate::courier::KnownProjects;
 use crate::domain::limits;
 use crate::domain::member::{Label, MemberKind, Traits};
 use crate::domain::name::Name;
@@ -70,7 +73,14 @@ pub(crate) fn run(arguments: PeerArguments) -> Result<(), Failure> {
     let files = ServerConfig { project: project.root.clone(), explicit: None };
     let surface = arguments.surface.clone().find();
     let (bus, pushing) = (project.bus_directory(), surface.pushing);
-    let place = PeerPlace { bus, arguments, surface: surface.name, found: OnceLock::new() };
+    let place = PeerPlace {
+        project: project.root.clone(),
+        bus,
+        arguments,
+        surface: surface.name,
+        found: OnceLock::new(),
+        projects: OnceLock::new(),
+    };
     let place = Arc::new(place);
     match load_config::load(&project.root, None) {
         Ok(config) => drop(place.find(Some(&config))?),
@@ -85,9 +95,13 @@ pub(crate) fn run(arguments: PeerArguments) -> Result<(), Failure> {
     serve_mcp::greet_person();
     serve_mcp::run(async move || {
         signal_policy::obey(async move |mut stop| {
+            let known = place.clone();
             let membership = LazyMembership::new(move || join(place.clone(), files.clone()));
+            let carrying = take_across(membership.clone(), move || known.projects.get().cloned());
+            let carrying = AbortOnDropHandle::new(tokio::spawn(carrying));
             let server = endpoint_tools::server_of_peer(membership.clone(), &project.root, pushing);
             serve_mcp::until_the_end(&server, &mut stop).await;
+            drop(carrying);
             serve_mcp::leave(&membership).await;
             Ok(())
         })
@@ -128,10 +142,13 @@ fn check_labels(arguments: &PeerArguments) -> Result<(), Failure> {
 
 /// Where and as whom the session joins, as soon as that is known.
 struct PeerPlace {
+    project: PathBuf,
     bus: PathBuf,
     arguments: PeerArguments,
     surface: Option<Label>,
     found: OnceLock<(Outside, Joining)>,
+    /// The user's other projects, if the configuration could be read.
+    projects: OnceLock<KnownProjects>,
 }
 
 impl PeerPlace {
@@ -143,7 +160,12 @@ impl PeerPlace {
             None => (Networks::Refused, [].as_slice()),
         };
         let mut joining = self.joining(pool)?;
-        joining.description.arbiter = config.map(|config| config.arbiter().clone());
+        if let Some(config) = config {
+            joining.description.arbiter = Some(config.arbiter().clone());
+            let projects = known_projects(config, &self.project);
+            joining.description.projects = Some(projects.listed());
+            self.projects.get_or_init(|| projects);
+        }
         let foreign = open_bus::foreign(self.arguments.adopt);
         let outside = Outside::new(self.bus.clone(), networks, foreign);
         Ok(self.found.get_or_init(|| (outside, joining)).clone())

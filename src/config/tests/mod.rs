@@ -7,4 +7,5 @@ mod layers;
 mod profiles;
 mod refusals;
 mod test_directories;
+mod projects;
 mod webhooks;

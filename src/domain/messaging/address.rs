@@ -90,7 +90,11 @@ impl Address {
 
     /// Says whether it may mean several members.
     pub fn is_several(&self) -> bool {
-        matches!(self, Self::All | Self::Group(Group::Word(_) | Group::Topic(_)))
+        match self {
+            Self::All | Self::Group(Group::Word(_) | Group::Topic(_)) => true,
+            Self::Elsewhere { rest, .. } => matches!(rest.trim(), "*" | "all"),
+            Self::Group(Group::Human) | Self::Member(_) | Self::Session(_) => false,
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::address::{AddressError, Group};
+use super::elsewhere::{Elsewhere, ElsewhereError, MemberElsewhere};
 use crate::domain::name::{Name, NameError};
 
 /// The type of a message.
@@ -56,14 +57,24 @@ pub enum Author {
     /// The person at the command line.
     Human,
     Member(Name),
+    /// A member of another project.
+    Elsewhere(MemberElsewhere),
 }
 
 impl Author {
-    /// Returns the sender, if it is a member.
+    /// Returns the sender, if it is a member of this project.
     pub fn member(&self) -> Option<&Name> {
         match self {
-            Self::Bridge | Self::Human => None,
+            Self::Bridge | Self::Human | Self::Elsewhere(_) => None,
             Self::Member(name) => Some(name),
+        }
+    }
+
+    /// Returns the sender, if it is a member of another project.
+    pub fn elsewhere(&self) -> Option<&MemberElsewhere> {
+        match self {
+            Self::Elsewhere(member) => Some(member),
+            _ => None,
         }
     }
 }
@@ -74,18 +85,22 @@ impl fmt::Display for Author {
             Self::Bridge => f.write_str("bridge"),
             Self::Human => f.write_str("human"),
             Self::Member(name) => name.fmt(f),
+            Self::Elsewhere(member) => member.fmt(f),
         }
     }
 }
 
 impl TryFrom<Cow<'_, str>> for Author {
-    type Error = NameError;
+    type Error = AudienceError;
 
-    fn try_from(text: Cow<'_, str>) -> Result<Self, NameError> {
+    fn try_from(text: Cow<'_, str>) -> Result<Self, AudienceError> {
         match text.as_ref() {
             "bridge" => Ok(Self::Bridge),
             "human" => Ok(Self::Human),
-            name => Name::stored(name).map(Self::Member),
+            elsewhere if Elsewhere::is_one(elsewhere) => {
+                Ok(Self::Elsewhere(MemberElsewhere::try_from(text)?))
+            }
+            name => Ok(Self::Member(Name::stored(name)?)),
         }
     }
 }
@@ -105,15 +120,19 @@ pub enum Audience {
     One(Name),
     /// The members that a group meant, as the sender wrote it.
     Group(Group),
+    /// Members of another project.
+    Elsewhere(Elsewhere),
 }
 
-/// Why a text is no audience.
+/// Why a text is no audience or no author.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AudienceError {
     #[error(transparent)]
     Name(#[from] NameError),
     #[error(transparent)]
     Address(#[from] AddressError),
+    #[error(transparent)]
+    Elsewhere(#[from] ElsewhereError),
 }
 
 impl Audience {
@@ -121,7 +140,15 @@ impl Audience {
     pub fn group(&self) -> Option<&Group> {
         match self {
             Self::Group(group) => Some(group),
-            Self::All | Self::One(_) => None,
+            Self::All | Self::One(_) | Self::Elsewhere(_) => None,
+        }
+    }
+
+    /// Returns the address in another project, if it is one.
+    pub fn elsewhere(&self) -> Option<&Elsewhere> {
+        match self {
+            Self::Elsewhere(address) => Some(address),
+            _ => None,
         }
     }
 
@@ -155,6 +182,7 @@ impl fmt::Display for Audience {
             Self::All => f.write_str("all"),
             Self::One(name) => name.fmt(f),
             Self::Group(group) => group.fmt(f),
+            Self::Elsewhere(address) => address.fmt(f),
         }
     }
 }
@@ -165,6 +193,9 @@ impl TryFrom<Cow<'_, str>> for Audience {
     fn try_from(text: Cow<'_, str>) -> Result<Self, AudienceError> {
         if text == "all" {
             return Ok(Self::All);
+        }
+        if Elsewhere::is_one(&text) {
+            return Ok(Self::Elsewhere(Elsewhere::try_from(text)?));
         }
         match Group::parse(&text)? {
             Some(group) => Ok(Self::Group(group)),

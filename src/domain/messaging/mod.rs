@@ -5,6 +5,7 @@ mod address;
 mod attachment;
 mod conflict;
 mod delivery_method;
+mod elsewhere;
 mod mentions;
 mod message;
 mod payload_shape;
@@ -20,6 +21,10 @@ pub use attachment::{
 };
 pub use conflict::{Arbiter, ArbiterError, ConflictEnd, ConflictStep};
 pub use delivery_method::DeliveryMethod;
+pub use elsewhere::{
+    Elsewhere, ElsewhereError, HeldWhy, MemberElsewhere, MessageOrigin, ReceiptElsewhere,
+    StateElsewhere,
+};
 pub use mentions::mentioned;
 pub use message::{Audience, Author, MessageKind, Priority};
 pub use payload_shape::{ShapeError, check_payload};

@@ -75,6 +75,13 @@ impl Conversation {
                     self.add_wanted(&opened.message, letter, text, texts, is_wanted);
                     self.address(&opened.message, &opened.to, state);
                 }
+                Event::MessageRelayed(relayed) => {
+                    let letter = self.letter(&relayed.id).into_iter();
+                    letter.for_each(|letter| letter.crosses(&relayed.receipts, at));
+                }
+                Event::MessageUnclaimed { id } => {
+                    self.letter(id).into_iter().for_each(|letter| letter.is_given_up(at));
+                }
                 Event::MessageAddressed { id, to } => self.address(id, to, state),
                 Event::MessageHanded { ids, member, session, call, method } => {
                     self.in_flight.hand((*session, *call), member, ids);
@@ -131,6 +138,7 @@ impl Conversation {
         self.vague.is_empty()
             && self.letters.values().all(|(id, letter)| match state.message(id) {
                 Some(known) if known.resolved != letter.resolved.is_some() => false,
+                Some(_) if !letter.is_as_crossed(state.crossed(id)) => false,
                 Some(known) => known.deliveries.iter().all(|(name, delivery)| {
                     let of_name = |receipt: &&Receipt| receipt.member == name.as_str();
                     let receipt = letter.receipts.iter().find(of_name);
@@ -261,7 +269,7 @@ fn of_message(sent: &MessageSent, (seq, at): (u64, Moment)) -> Letter {
         attachments: more.into_iter().flat_map(|more| &more.attachments).map(Into::into).collect(),
         urgent: sent.priority == Priority::Urgent,
         resolved: None,
-        receipts: Vec::new(),
+        receipts: Receipt::on_the_way(&sent.audience),
     }
 }
 

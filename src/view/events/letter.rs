@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::letter_receipt::{Receipt, ReceiptStatus};
-use crate::bus::state::Message;
+use crate::bus::state::{Crossed, Message};
 use crate::domain::limits;
-use crate::domain::messaging::{Attached, Attachment, Author, Signal};
+use crate::domain::messaging::{Attached, Attachment, Author, ReceiptElsewhere, Signal};
 use crate::domain::text::visible_letters::{one_line, quoted};
 use crate::view::Moment;
 
@@ -17,12 +17,13 @@ pub struct Letter {
     /// The seq of its event.
     pub seq: u64,
     pub at: Moment,
-    /// The sender; `bridge` is the bus itself, `human` the person at the command line.
+    /// The sender; `bridge` is the bus itself, `human` the person at the command line, `TAG:NAME` a member of another project.
     pub from: String,
     /// The member in whose name the bridge reminds its recipients, if it does.
     #[serde(rename = "for", skip_serializing_if = "Option::is_none")]
     pub for_member: Option<String>,
-    /// A name, `all`, or a group as its sender wrote it: `@word` for a lane, a role or a capability, `#word` for a topic.
+    /// A name, `all`, a group as its sender wrote it (`@word` for a lane, a role or a capability, `#word` for a topic), or `TAG:NAME` in
+    /// another project.
     pub to: String,
     /// message, request, response, nudge, broadcast, shutdown or notice.
     pub kind: String,
@@ -191,6 +192,35 @@ impl Letter {
             self.receipts.len() - 1
         });
         &mut self.receipts[index]
+    }
+
+    /// Notes how far it is in another project.
+    pub(super) fn crosses(&mut self, receipts: &[ReceiptElsewhere], at: Moment) {
+        self.receipts.retain(|receipt| receipt.status != ReceiptStatus::Queued);
+        let tag = self.to.split_once(':').map(|(tag, _)| tag.to_owned()).unwrap_or_default();
+        for receipt in receipts {
+            self.receipt(&format!("{tag}:{}", receipt.name)).take_over(receipt.state, at);
+        }
+    }
+
+    /// Notes that it waits no longer for the way to another project.
+    pub(super) fn is_given_up(&mut self, at: Moment) {
+        let waits = |receipt: &&mut Receipt| receipt.status == ReceiptStatus::Queued;
+        let waiting = self.receipts.iter_mut().filter(waits);
+        waiting.for_each(|receipt| receipt.ends(ReceiptStatus::Expired, at));
+    }
+
+    /// Says whether it is as far in another project as the state has it.
+    pub(super) fn is_as_crossed(&self, crossed: Option<&Crossed>) -> bool {
+        match crossed.filter(|crossed| crossed.there.is_some()) {
+            None => true,
+            Some(crossed) => {
+                let of = |one: &ReceiptElsewhere| one.state.as_str();
+                let there: Vec<_> = crossed.receipts.iter().map(of).collect();
+                let here: Vec<_> = self.receipts.iter().map(|one| one.status.as_str()).collect();
+                there == here
+            }
+        }
     }
 
     /// Takes over how far the state has it, which has the last word.

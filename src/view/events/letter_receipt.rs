@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::bus::state::Delivery;
 use crate::domain::limits;
-use crate::domain::messaging::{Acknowledgement, DeliveryMethod};
+use crate::domain::messaging::{Acknowledgement, Audience, DeliveryMethod, StateElsewhere};
 use crate::domain::text::visible_letters::quoted;
 use crate::view::Moment;
 
@@ -40,6 +40,8 @@ pub struct Receipt {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReceiptStatus {
+    /// It is on its way to another project, and not there yet.
+    Queued,
     /// It is stored, and in the inbox.
     Unread,
     /// It is on its way to the model, which has not proven to have seen it.
@@ -62,6 +64,7 @@ impl ReceiptStatus {
     /// Returns its word.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Queued => "queued",
             Self::Unread => "unread",
             Self::Delivered => "delivered",
             Self::Seen => "seen",
@@ -77,7 +80,9 @@ impl ReceiptStatus {
     pub fn is_seen(self) -> bool {
         match self {
             Self::Seen | Self::Acked | Self::Resolved | Self::Superseded => true,
-            Self::Unread | Self::Delivered | Self::Withdrawn | Self::Expired => false,
+            Self::Queued | Self::Unread | Self::Delivered | Self::Withdrawn | Self::Expired => {
+                false
+            }
         }
     }
 
@@ -118,6 +123,26 @@ impl Receipt {
             note: None,
             ended_at: None,
             why: None,
+        }
+    }
+
+    /// Returns the receipts of a message that was just sent: of one to another project that it is on its way.
+    pub(super) fn on_the_way(audience: &Audience) -> Vec<Self> {
+        let address = audience.elsewhere().map(ToString::to_string);
+        let queued = |address| Self { status: ReceiptStatus::Queued, ..Self::unread(address) };
+        address.map(queued).into_iter().collect()
+    }
+
+    /// Takes over how far the message is with a member of another project, as its receipt says that came at that moment.
+    pub(super) fn take_over(&mut self, state: StateElsewhere, at: Moment) {
+        match state {
+            StateElsewhere::Unread => self.begins(),
+            StateElsewhere::Seen => self.seen(at),
+            StateElsewhere::Acked => self.acknowledged(Acknowledgement::Acked, None, at),
+            StateElsewhere::Resolved => self.acknowledged(Acknowledgement::Resolved, None, at),
+            StateElsewhere::Superseded => self.acknowledged(Acknowledgement::Superseded, None, at),
+            StateElsewhere::Withdrawn => self.ends(ReceiptStatus::Withdrawn, at),
+            StateElsewhere::Expired => self.ends(ReceiptStatus::Expired, at),
         }
     }
 

@@ -62,6 +62,7 @@ impl StatusLook {
     /// Returns the look of a receipt.
     pub fn of_receipt(status: ReceiptStatus) -> Self {
         let (mark, tone) = match status {
+            ReceiptStatus::Queued => ("◌", Tone::Plain),
             ReceiptStatus::Unread => ("○", Tone::Plain),
             ReceiptStatus::Delivered => ("◐", Tone::Plain),
             ReceiptStatus::Seen => ("●", Tone::Good),

@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The modules in reading order, which is dependency order.
-const MODULES: [&str; 19] = [
+const MODULES: [&str; 20] = [
     "domain",
     "sys",
     "config",
@@ -24,6 +24,7 @@ const MODULES: [&str; 19] = [
     "team",
     "workflow",
     "alerts",
+    "courier",
     "mcp",
     "scripted",
     "setup",

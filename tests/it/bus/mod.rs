@@ -7,6 +7,7 @@ pub(crate) mod hung_process;
 pub(crate) mod killed_prune;
 pub(crate) mod killed_writers;
 pub(crate) mod messages;
+pub(crate) mod other_projects;
 pub(crate) mod pushes;
 pub(crate) mod requests;
 pub(crate) mod roster;

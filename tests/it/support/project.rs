@@ -135,6 +135,14 @@ impl Stage {
         Self { root, project, home: self.home.clone(), env: self.env.clone() }
     }
 
+    /// Makes another project of the same user. It is dropped first, after all members of both have closed.
+    pub(crate) fn beside(&self, name: &str) -> Self {
+        let root = tempfile::tempdir().unwrap();
+        let project = root.path().canonicalize().unwrap().join(name);
+        std::fs::create_dir_all(project.join(".claude")).unwrap();
+        Self { root, project, home: self.home.clone(), env: self.env.clone() }
+    }
+
     /// Moves the project to another name, as `mv` does.
     pub(crate) fn move_project(&mut self) {
         let moved = self.project.with_file_name("moved");

@@ -1,6 +1,6 @@
 //! The inputs of operations: new members, tasks, workflows, questions, answers, and the choice of messages.
 
-use crate::bus::event::{Body, Question, Starting, TaskReport};
+use crate::bus::event::{Body, ProjectsListed, Question, Starting, TaskReport};
 use crate::domain::access_key::{KeyHash, KeyScope};
 use crate::domain::ids::{KeyId, MessageId, PermissionId, SessionId, TaskId, WorkflowId};
 use crate::domain::member::{MemberKind, ProcessMark, Traits};
@@ -62,6 +62,8 @@ pub struct Description {
     pub takes_lead: bool,
     /// Who decides disagreements in its team, if its configuration was read.
     pub arbiter: Option<Arbiter>,
+    /// The projects whose members can be written to; none says nothing of them.
+    pub projects: Option<ProjectsListed>,
 }
 
 /// A session whose presence no process holds.

@@ -1,8 +1,10 @@
 //! The operations of the bus, and their inputs.
 
+mod crossing;
 mod operation;
 mod inputs;
 
+pub use self::crossing::{Arriving, Crossing, NotRelayed};
 pub use self::inputs::{
     Approval, AskedFirst, Broken, ClaimUpdate, DeadSession, Description, Ending, HumanWish,
     NameChoice, NewAgent, NewItems, NewKey, NewMember, NewQuestion, NewTask, NewWorkflow,

@@ -1,5 +1,6 @@
 //! A command and its operation: the list of everything that a process can ask of the bus.
 
+use super::crossing::Crossing;
 use super::inputs::{
     Approval, Broken, ClaimUpdate, DeadSession, Ending, HumanWish, NewAgent, NewItems, NewMember,
     NewQuestion, NewTask, NewWorkflow, PermissionReply, Pick,
@@ -215,6 +216,8 @@ pub enum Operation {
     ResumeWorkflow(WorkflowId),
     /// Those who lead report the message that a webhook got last, or behind which it begins.
     WebhookSent(Label, u64),
+    /// Something about messages from project to project.
+    Crossing(Crossing),
     /// A member asks the bridge of an agent to stop it.
     Stop {
         /// The agent's name, as the caller wrote it.
@@ -239,6 +242,7 @@ impl Operation {
             Self::Open { description, context, .. } => {
                 std::iter::once(description).chain(context).collect()
             }
+            Self::Crossing(Crossing::Arrive(arriving)) => vec![&mut arriving.body],
             Self::UpdateClaim(_, update) => update.text_mut().into_iter().collect(),
             Self::FinishTask(_, ending) => {
                 let details = ending.report.details.as_mut();

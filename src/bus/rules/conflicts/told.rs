@@ -73,7 +73,8 @@ pub(super) fn over(conflict: &Conflict) -> Notice {
     let who = match &end.by {
         Author::Member(name) => notice![*name],
         Author::Human => notice!["the user"],
-        Author::Bridge => Notice::default(),
+        // No other project takes part.
+        Author::Bridge | Author::Elsewhere(_) => Notice::default(),
     };
     match (end.how, &end.message) {
         (ConflictEnd::Agreed, Some(message)) => notice![", ", who, " agreed with ", *message],

@@ -6,7 +6,7 @@ use crate::bus::rules::notice::Notice;
 use crate::bus::state::{Message, Origin};
 use crate::domain::ids::{MessageId, RequestId, TaskId};
 use crate::domain::messaging::{
-    Audience, Author, Group, MessageKind, Priority, Signal, SignalClass,
+    Audience, Author, Group, MemberElsewhere, MessageKind, Priority, Signal, SignalClass,
 };
 use crate::domain::name::Name;
 
@@ -70,6 +70,11 @@ impl Post {
     /// Returns a message of the person at the command line that begins a thread.
     pub(in crate::bus::rules) fn of_human(to: Name, body: Body) -> Self {
         Self::from(MessageKind::Message, Author::Human, to, body)
+    }
+
+    /// Returns a message of a member of another project that begins a thread.
+    pub(in crate::bus::rules) fn of_elsewhere(from: MemberElsewhere, to: Name, body: Body) -> Self {
+        Self::from(MessageKind::Message, Author::Elsewhere(from), to, body)
     }
 
     /// Returns the class of its signal.

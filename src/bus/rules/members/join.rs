@@ -28,7 +28,7 @@ pub(in crate::bus::rules) fn join(writer: &mut Writer<'_>, new: &NewMember) -> R
         pid: new.pid,
         client: new.client,
     }));
-    let Description { traits, cwd, arbiter, takes_lead: _ } = &new.description;
+    let Description { traits, cwd, arbiter, takes_lead: _, projects: _ } = &new.description;
     let number = describe(writer, (new.session, &name), traits, cwd.clone());
     if let Some(arbiter) = arbiter
         && writer.state.arbiter() != *arbiter

@@ -31,7 +31,8 @@ pub(in crate::bus::rules) fn answer_is_due(writer: &mut Writer<'_>, id: &Message
     };
     let (from, debtor) = (&awaited.from, debtor(awaited));
     let (done, most) = (u64::from(awaited.reminders), u64::from(limits::ANSWER_REMINDERS));
-    if !awaited.to.iter().any(|name| writer.reaches(name)) {
+    let is_elsewhere = awaited.audience.elsewhere().is_some();
+    if !is_elsewhere && !awaited.to.iter().any(|name| writer.reaches(name)) {
         writer.push(Event::MessageUnanswered { id: id.clone() });
         let gone = match &awaited.audience {
             Audience::One(name) => notice![*name, " has left"],
@@ -94,6 +95,7 @@ fn debtor(awaited: &AwaitedAnswer) -> Notice {
         Audience::All => notice!["nobody has"],
         Audience::Group(Group::Human) => notice!["the user has not"],
         Audience::Group(group) => notice!["nobody of ", *group, " has"],
+        Audience::Elsewhere(address) => notice![*address, " has not"],
     }
 }
 

@@ -23,7 +23,7 @@ pub(super) use self::delivery_proofs::{
     end_calls, end_hooks, note_named, note_received, note_written, settle, take_notice,
 };
 pub(in crate::bus) use self::delivery_proofs::{is_proven_by_name, unprinted_by_hooks};
-pub(super) use self::queue::deliver_queued;
+pub(super) use self::queue::{deliver_queued, end_waiting};
 pub(super) use self::rates::{check_pace, check_rate};
 pub(in crate::bus) use self::receive::picked;
 pub(super) use self::receive::take;

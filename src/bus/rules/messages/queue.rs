@@ -60,20 +60,22 @@ fn make_room(writer: &mut Writer<'_>, own: usize) -> bool {
         return false;
     }
     let Some(oldest) = sent.into_iter().min_by_key(|message| message.seq) else { return false };
-    end_unclaimed(writer, oldest, " gave way to another one: too many wait for somebody who fits");
+    let why = notice![" gave way to another one: too many wait for somebody who fits"];
+    end_waiting(writer, oldest, &why);
     true
 }
 
 /// Ends a message that nobody has got, and tells its sender why.
-fn end_unclaimed(writer: &mut Writer<'_>, message: &Message, why: &'static str) {
+pub(in crate::bus::rules) fn end_waiting(writer: &mut Writer<'_>, message: &Message, why: &Notice) {
     writer.push(Event::MessageUnclaimed { id: message.id.clone() });
     writer.end_waits_for(&message.id, |_, _| true);
     let Some(sender) = message.from.member() else { return };
     let address = match &message.audience {
         Audience::Group(group) => notice![*group],
+        Audience::Elsewhere(address) => notice![*address],
         _ => Notice::default(),
     };
-    writer.notice(sender, notice!["your message ", message.id, " to ", address, why]);
+    writer.notice(sender, notice!["your message ", message.id, " to ", address, *why]);
 }
 
 /// Delivers the messages that somebody fits by now, and ends those that have waited for too long.
@@ -102,7 +104,13 @@ pub(in crate::bus::rules) fn deliver_queued(writer: &mut Writer<'_>) {
             continue;
         }
         match state.message(id) {
-            Some(message) => end_unclaimed(writer, message, " expired: nobody who fits came"),
+            Some(message) if message.audience.elsewhere().is_some() => {
+                let why = notice![" expired: for 30 days it could not be delivered there"];
+                end_waiting(writer, message, &why);
+            }
+            Some(message) => {
+                end_waiting(writer, message, &notice![" expired: nobody who fits came"]);
+            }
             None => writer.push(Event::MessageUnclaimed { id: id.clone() }),
         }
     }

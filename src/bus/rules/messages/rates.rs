@@ -32,7 +32,8 @@ pub(super) fn just_sent<'a>(writer: &Writer<'a>, me: &Name, post: &Post) -> Opti
     let mut deliveries =
         writer.state.message(id).into_iter().flat_map(|message| message.deliveries.iter());
     let may_be_read = |(_, delivery): (_, &Delivery)| !delivery.is_final() || delivery.is_seen();
-    (deliveries.any(may_be_read) || writer.state.is_queued(id)).then_some(id)
+    let is_on_its_way = writer.state.is_queued(id) || writer.state.is_relayed(id);
+    (deliveries.any(may_be_read) || is_on_its_way).then_some(id)
 }
 
 /// Refuses a message or a request that comes too fast after the others.

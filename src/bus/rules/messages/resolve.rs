@@ -4,6 +4,7 @@
 
 use super::addressing::{known_member, recipient};
 use crate::bus::event::{Event, Followed};
+use crate::bus::rules::elsewhere::{self, Meant};
 use crate::bus::rules::event_writer::Writer;
 use crate::bus::rules::nobody_fits::NobodyFits;
 use crate::bus::rules::refusal::Refusal;
@@ -17,8 +18,26 @@ use crate::domain::name::Name;
 /// The recipients of a message, and how its readers are shown them.
 pub(in crate::bus::rules) struct Recipients {
     pub(in crate::bus::rules) audience: Audience,
-    /// At least one, unless it is for the user.
+    /// At least one, unless it is for the user or for another project.
     pub(in crate::bus::rules) to: Vec<Name>,
+}
+
+/// Finds the members to whom `me` sends a message: here, or in another project.
+pub(super) fn resolve_anywhere(
+    writer: &Writer<'_>,
+    me: &Session,
+    text: &str,
+) -> Result<Recipients, Refusal> {
+    let Address::Elsewhere { tag, rest } = Address::parse(text)? else {
+        return resolve(writer, me, text);
+    };
+    match elsewhere::find(writer.state, &tag, &rest)? {
+        Meant::Here => resolve(writer, me, &rest),
+        // It waits in the queue for a courier.
+        Meant::There(address) => {
+            Ok(Recipients { audience: Audience::Elsewhere(address), to: Vec::new() })
+        }
+    }
 }
 
 /// Finds the members to whom `me` sends.
@@ -54,6 +73,7 @@ pub(super) fn resolve_for_human(writer: &Writer<'_>, text: &str) -> Result<Recip
     let state = writer.state;
     let names = |members: Vec<&Session>| members.iter().map(|one| one.name.clone()).collect();
     let (audience, to): (_, Vec<Name>) = match Address::parse(text)? {
+        Address::Elsewhere { tag, .. } => return Err(Refusal::PersonElsewhere { tag }),
         Address::All => (Audience::All, names(state.live_sessions())),
         Address::Group(group) if group != Group::Human => {
             let to: Vec<Name> = names(state.in_group(&group));

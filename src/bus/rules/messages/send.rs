@@ -7,10 +7,11 @@ use super::deadlines::{settle_nudges, withdraw_all_nudges};
 use super::delivery_proofs::note_named;
 use super::queue::or_queued;
 use super::rates::{check_pace, just_sent};
-use super::resolve::{Recipients, follow, resolve, resolve_for_human, responsive};
+use super::resolve::{Recipients, follow, resolve_anywhere, resolve_for_human, responsive};
 use super::signal_effects::{check_answer_lasts, check_awaited, completed, supersede, take_effect};
 use crate::bus::event::{Body, Envelope, Event};
 use crate::bus::rules::conflicts::{self, Part};
+use crate::bus::rules::elsewhere;
 use crate::bus::rules::event_writer::{Post, Writer};
 use crate::bus::rules::refusal::Refusal;
 use crate::bus::rules::requests::{hand_over_with, note_known, respond};
@@ -38,8 +39,12 @@ pub(in crate::bus::rules) fn send(
         check_envelope(more, reply_to)?;
     }
     let me = writer.session(me)?;
-    let found = resolve(writer, me, to);
+    let found = resolve_anywhere(writer, me, to);
     let Recipients { audience, to } = or_queued(writer, me, found, more)?;
+    let crosses = audience.elsewhere().is_some();
+    if crosses {
+        elsewhere::check(more, reply_to)?;
+    }
     let to = if audience.is_one() { to } else { responsive(writer.state, to) };
     let to = with_room(writer, &audience, to)?;
     let mut post = Post::new(MessageKind::Message, me.name.clone(), me.name.clone(), body.clone());
@@ -47,7 +52,7 @@ pub(in crate::bus::rules) fn send(
     post.more = more.map(completed).map(Box::new);
     // Each idle agent of a group that it wakes costs a turn.
     let wakes = me.kind == MemberKind::Orchestrator || priority >= Priority::High;
-    post.quiet = !audience.is_one() && !audience.is_human() && !wakes;
+    post.quiet = !audience.is_one() && !audience.is_human() && !crosses && !wakes;
     (post.audience, post.to) = (audience, to);
     check_awaited(writer, &me.name, &post)?;
     if post.to.is_empty() {
@@ -80,6 +85,8 @@ pub(in crate::bus::rules) fn send(
             }
             let replied = post.reply_to.clone();
             let part = match &replied {
+                // A disagreement is among the members of one project.
+                Some(_) if crosses => Part::Nothing,
                 Some(replied) => conflicts::part_of(writer, me, replied, &mut post)?,
                 None => Part::Nothing,
             };
@@ -90,6 +97,9 @@ pub(in crate::bus::rules) fn send(
             let signal = post.more.as_ref().and_then(|more| more.signal.clone());
             let id = writer.post(post);
             conflicts::follow(writer, me, (&thread, &id, signal.as_ref()), part);
+        }
+        Some(ReplyTo::Request { .. }) if crosses => {
+            return Err(Refusal::DoesNotCross { what: "the answer to a request".to_owned() });
         }
         Some(ReplyTo::Request { id, message }) => {
             post.kind = MessageKind::Response;

@@ -17,6 +17,8 @@ use crate::domain::wait_times;
 /// Adds what the class of a signal has where its sender does not say.
 pub(in crate::bus::rules) fn completed(envelope: &Envelope) -> Envelope {
     let mut envelope = envelope.clone();
+    // Only what arrives from another project has one.
+    envelope.origin = None;
     let class = envelope.signal.as_ref().map(Signal::class);
     if class.is_some_and(SignalClass::wants_answer) {
         envelope.response_seconds.get_or_insert(wait_times::DEFAULT_RESPONSE_SECONDS);

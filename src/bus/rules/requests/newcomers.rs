@@ -13,7 +13,7 @@ pub(in crate::bus::rules) fn claimable_by<'a>(state: &'a State, name: &Name) -> 
     let is_meant = |request: &&Request| match &request.only {
         None | Some(Audience::All) => true,
         Some(Audience::One(only)) => only == name,
-        Some(Audience::Group(_)) => false,
+        Some(Audience::Group(_) | Audience::Elsewhere(_)) => false,
     };
     let open = state.open_requests().filter(is_meant);
     open.filter(|request| request.from != *name).collect()

@@ -81,6 +81,7 @@ fn held(state: &State) -> usize {
         arbiter: _,
         keys,
         webhooks,
+        other_projects,
     } = state;
     let timers: Vec<(Due, u64, u64)> = timers.clone().into();
     let of_sessions = sessions.values().map(|session| {
@@ -109,6 +110,7 @@ fn held(state: &State) -> usize {
         unswept.len(),
         keys.len(),
         webhooks.len(),
+        other_projects.len(),
     ]
     .into_iter()
     .chain(of_sessions)

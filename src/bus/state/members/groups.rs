@@ -112,7 +112,7 @@ impl State {
     /// Returns the live members of a message's group that it did not reach, each with the reason: `hung` or `full`, which is their inbox.
     pub fn missed_by(&self, message: &Message) -> Vec<(&Session, &'static str)> {
         let meant = match &message.audience {
-            Audience::One(_) => Vec::new(),
+            Audience::One(_) | Audience::Elsewhere(_) => Vec::new(),
             Audience::All => self.live_sessions(),
             Audience::Group(group) => self.in_group(group),
         };

@@ -31,6 +31,7 @@ impl State {
             self.queue_message(&mut message);
         }
         self.message_arrives(message, &sent.to);
+        self.note_origin(sent);
         self.start_deadlines(sent, at);
         self.note_question(sent);
     }
@@ -137,12 +138,21 @@ impl State {
             .collect()
     }
 
-    /// Returns the members from whose inboxes an event withdraws a message.
-    pub(in crate::bus::state) fn members_to_withdraw_from(
-        &self,
+    /// Withdraws a message from inboxes.
+    pub(in crate::bus::state) fn message_superseded(
+        &mut self,
         id: &MessageId,
         members: &Addressees,
-    ) -> Vec<Name> {
+    ) {
+        for name in self.members_to_withdraw_from(id, members) {
+            self.settle(id, &name, Delivery::Superseded);
+            self.message_not_seen(id, &name);
+            self.forget_member_if_idle(&name);
+        }
+    }
+
+    /// Returns the members from whose inboxes an event withdraws a message.
+    fn members_to_withdraw_from(&self, id: &MessageId, members: &Addressees) -> Vec<Name> {
         let others = match members {
             Addressees::Named(names) => return names.clone(),
             Addressees::AllBut(names) => names.iter().collect::<BTreeSet<_>>(),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bus::event::Envelope;
 use crate::domain::is_zero::is_zero;
-use crate::domain::messaging::{Priority, Signal, Urgency};
+use crate::domain::messaging::{MessageOrigin, Priority, Signal, Urgency};
 use crate::domain::name::Name;
 
 /// What the header of a message keeps of its envelope. The rest stays in the log.
@@ -35,6 +35,9 @@ pub struct EnvelopeHeader {
     /// The recipients that get a copy because its text mentions them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mentions: Vec<Name>,
+    /// The message of another project that it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<MessageOrigin>,
     /// Who has resolved the thread that it begins, while that is resolved. Older versions do not note it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolved_by: Option<Name>,
@@ -54,6 +57,7 @@ impl EnvelopeHeader {
             expires_ms: None,
             response_seconds: envelope.response_seconds,
             mentions: envelope.mentions.clone(),
+            origin: envelope.origin.clone(),
             resolved_by: None,
             bytes: envelope.bytes(),
         }

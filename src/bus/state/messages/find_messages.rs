@@ -152,7 +152,13 @@ impl State {
         if self.is_promised(&asked.id) || is_unanswered || self.asks_user(&asked.id) {
             return AwaitedReply::Open;
         }
-        let of_user = |message: &&Message| message.from == Author::Human;
+        let is_elsewhere = asked.audience.elsewhere().is_some();
+        let of_user = |message: &&Message| match &message.from {
+            Author::Human => true,
+            // A wait is for one member there, or for the first of all.
+            Author::Elsewhere(_) => is_elsewhere,
+            Author::Bridge | Author::Member(_) => false,
+        };
         let given: Vec<&Message> = self
             .messages
             .values()
@@ -163,6 +169,9 @@ impl State {
             |name: &Name| given.iter().any(|message| message.from.member() == Some(name));
         if let Some(answer) = given.iter().find(|message| of_user(message)) {
             return AwaitedReply::Given(answer);
+        }
+        if self.may_answer_elsewhere(&asked.id) {
+            return AwaitedReply::Open;
         }
         let mut still = asked.deliveries.iter().filter(|(name, delivery)| {
             asked.asks(name)
@@ -187,6 +196,9 @@ impl State {
             && match &message.from {
                 Author::Member(from) => self.was_asked(asked, from),
                 Author::Human => self.is_for_user(asked),
+                Author::Elsewhere(from) => self.message(asked).is_some_and(|asked| {
+                    asked.audience.elsewhere().is_some_and(|to| to.means(from))
+                }),
                 Author::Bridge => false,
             }
     }

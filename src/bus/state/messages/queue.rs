@@ -183,6 +183,7 @@ impl State {
     /// Ends a message that has waited in vain, or whose place another one takes. Who has it keeps it.
     pub(in crate::bus::state) fn message_unclaimed(&mut self, id: &MessageId) {
         if self.queued.remove(id) {
+            self.forget_held(id);
             if self.message(id).is_some_and(|message| message.holder().is_none()) {
                 self.forget_question(id);
             }

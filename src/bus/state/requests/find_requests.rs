@@ -48,6 +48,7 @@ impl State {
         let is_meant = match &request.only {
             None | Some(Audience::All) => true,
             Some(Audience::One(name)) => session.name == *name,
+            Some(Audience::Elsewhere(_)) => false,
             Some(Audience::Group(group)) => {
                 self.in_group(group).iter().any(|member| member.id == session.id)
             }
@@ -71,6 +72,8 @@ impl State {
             None | Some(Audience::All) => self.live_sessions(),
             Some(Audience::One(name)) => self.live(name).into_iter().collect(),
             Some(Audience::Group(group)) => self.in_group(group),
+            // No request is for another project.
+            Some(Audience::Elsewhere(_)) => Vec::new(),
         };
         meant.into_iter().filter(|session| request.from != session.name).collect()
     }

@@ -119,7 +119,10 @@ fn is_hidden_notice(letter: &Letter, arguments: &MessagesArguments) -> bool {
 
 fn is_wanted(letter: &Letter, arguments: &MessagesArguments) -> bool {
     let is_unseen = |receipt: &Receipt| {
-        matches!(receipt.status, ReceiptStatus::Unread | ReceiptStatus::Delivered)
+        matches!(
+            receipt.status,
+            ReceiptStatus::Queued | ReceiptStatus::Unread | ReceiptStatus::Delivered
+        )
     };
     let is_of = |name: &String| letter.concerns(name);
     let is_about = |id: &String| {

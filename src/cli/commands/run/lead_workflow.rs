@@ -6,10 +6,12 @@ use crate::alerts::Alerts;
 use crate::bus::rules::Operation;
 use crate::bus::state::Workflow;
 use crate::bus::storage::file::TRANSCRIPTS;
+use crate::cli::commands::keep_courier::known_projects;
 use crate::cli::lead_team::JoinTarget;
 use crate::cli::signal_policy::StopRequests;
 use crate::cli::{Failure, lead_team, open_bus, output, serve_mcp, with_hint};
 use crate::config::Config;
+use crate::courier::Courier;
 use crate::domain::ids::WorkflowId;
 use crate::team::{self, Candidates, Launch, Team, UserReachable};
 use crate::workflow::Workflows;
@@ -84,6 +86,7 @@ pub(super) async fn lead(
     let transcripts = launch.bus_dir.join(TRANSCRIPTS);
     let membership = lead_team::join(target.into()).await?;
     let alerts = Alerts::start(&membership, &config, &launch.project);
+    let courier = Courier::start(&membership, known_projects(&config, &launch.project));
     let team = Team::new(membership.clone(), config, launch, UserReachable::default());
     let workflows = Workflows::new(team);
     let begun = begin(&workflows, &request).await;
@@ -94,6 +97,9 @@ pub(super) async fn lead(
     };
     if let Some(alerts) = alerts {
         alerts.finish().await;
+    }
+    if let Some(courier) = courier {
+        courier.finish().await;
     }
     workflows.shutdown(stop.force_stop(output::tell)).await;
     serve_mcp::leave_team(membership).await;

@@ -9,6 +9,7 @@ use super::run_arguments::{Graph, LIST, RunArguments};
 use super::{missing_programs, plan_drawing, plan_order, resumable_workflows};
 use crate::bus::rules::NameChoice;
 use crate::bus::storage::file::Foreign;
+use crate::cli::commands::keep_courier::known_projects;
 use crate::cli::lead_team::JoinTarget;
 use crate::cli::open_bus::Outside;
 use crate::cli::{
@@ -84,7 +85,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     lead_team::adopt_orphans();
     let approving = Approving::of(arguments.yes);
     let choice = NameChoice::Like(Name::parse(NAME)?);
-    let target = JoinTarget::of(outside, &config, choice, vec![PLAN_ROLE.to_owned()]);
+    let target = JoinTarget::of(outside, &config, choice, vec![PLAN_ROLE.to_owned()])
+        .with_projects(&known_projects(&config, &launch.project));
     serve_mcp::run_team(async move || {
         let lead = async move |stop| lead(target, (config, launch), request, approving, stop).await;
         signal_policy::obey(lead).await

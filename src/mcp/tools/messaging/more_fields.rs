@@ -84,6 +84,7 @@ pub(super) fn envelope(
     let (mentions, mentioned_sessions) =
         if is_to_mention { mentioned(content) } else { Default::default() };
     let envelope = Envelope {
+        origin: None,
         signal,
         urgency,
         payload: more.payload,

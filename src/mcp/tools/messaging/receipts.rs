@@ -24,7 +24,7 @@ const NOTE_FIELD_BYTES: usize = r#","note":"""#.len();
 pub(crate) struct ReceiptView {
     /// The recipient.
     name: String,
-    /// unread, handed (on its way to the model), seen, acked, resolved, superseded, withdrawn or expired.
+    /// queued (for another project), unread, handed (on its way to the model), seen, acked, resolved, superseded, withdrawn or expired.
     state: &'static str,
     /// How it was delivered last.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -194,6 +194,7 @@ impl Found {
 
     fn view(&mut self, receipt: Receipt, letter: &Letter) -> ReceiptView {
         let (state, at) = match receipt.status {
+            ReceiptStatus::Queued => ("queued", Some(letter.at)),
             ReceiptStatus::Unread => ("unread", Some(letter.at)),
             ReceiptStatus::Delivered => ("handed", receipt.delivered_at),
             ReceiptStatus::Seen => ("seen", receipt.seen_at),

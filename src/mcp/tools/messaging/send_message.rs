@@ -74,7 +74,7 @@ struct Recipient {
     /// Its session, if you wrote to a group.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
-    /// live or absent; hung or full (its inbox) if it does not have the message.
+    /// live or absent; hung or full (its inbox) if it does not have the message; queued or relayed to another project.
     state: &'static str,
 }
 
@@ -95,11 +95,17 @@ impl SendMessage {
 }
 
 fn is_group(state: &State, sent: &SentMessage) -> bool {
-    state.message(&sent.id).is_some_and(|message| !message.audience.is_one())
+    let audience = state.message(&sent.id).map(|message| &message.audience);
+    audience.is_some_and(|audience| !audience.is_one() && audience.elsewhere().is_none())
 }
 
 /// Returns the recipients; of a group also those that it did not reach.
 fn recipients(state: &State, sent: &SentMessage) -> Vec<Recipient> {
+    let message = state.message(&sent.id);
+    if let Some(address) = message.and_then(|message| message.audience.elsewhere()) {
+        let there = if state.is_relayed(&sent.id) { "relayed" } else { "queued" };
+        return vec![Recipient { name: address.to_string(), id: None, state: there }];
+    }
     let of_group = state.message(&sent.id).filter(|_| is_group(state, sent));
     let id = |live: &Session| live.number.map(|number| number.to_string());
     let reached = sent.recipients.iter().map(|(name, is_live)| Recipient {

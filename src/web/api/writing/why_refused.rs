@@ -104,6 +104,7 @@ fn why_refused(refusal: &Refusal) -> Problem {
         | Refusal::NobodyElse
         | Refusal::Address(_)
         | Refusal::OtherProject { .. } => wrong_address(refusal),
+        refusal if is_about_projects(refusal) => wrong_address(refusal),
         Refusal::ToUser { .. } | Refusal::ToBridge | Refusal::Name(_) => {
             unprocessable("wrong-recipient", "This is no member that reads messages")
                 .with_hint("`/api/v1/members` lists the members")
@@ -191,6 +192,18 @@ fn takes_no_task(refusal: &Refusal) -> Problem {
     }
 }
 
+/// Says whether a refusal is about a message to another project.
+fn is_about_projects(refusal: &Refusal) -> bool {
+    matches!(
+        refusal,
+        Refusal::UnknownProject(_)
+            | Refusal::Elsewhere(_)
+            | Refusal::NoOwnTag
+            | Refusal::DoesNotCross { .. }
+            | Refusal::PersonElsewhere { .. }
+    )
+}
+
 /// Explains why an address reaches nobody.
 fn wrong_address(refusal: &Refusal) -> Problem {
     let wrong = |title| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "wrong-recipient", title);
@@ -200,7 +213,15 @@ fn wrong_address(refusal: &Refusal) -> Problem {
         Refusal::ToSeveral { .. } => wrong("A message has one address")
             .with_hint("send one to each, or write to a group, such as `@role`"),
         Refusal::NobodyElse => nobody("No other member is live"),
-        Refusal::OtherProject { .. } => wrong("Messages reach the members of this project only"),
+        Refusal::UnknownProject(unknown) => {
+            nobody("No project has that tag").with_detail(unknown.to_string())
+        }
+        Refusal::NoOwnTag => wrong("This project has no tag, so nobody in another could answer"),
+        Refusal::Elsewhere(_) => wrong("An address in another project is `TAG:NAME` or `TAG:*`"),
+        Refusal::DoesNotCross { .. } => wrong("This does not cross to another project"),
+        Refusal::PersonElsewhere { .. } | Refusal::OtherProject { .. } => {
+            wrong("Only messages of members reach another project")
+        }
         Refusal::NobodyFits(nobody_fits) => {
             nobody("The group has no live member").with_detail(nobody_fits.to_string())
         }

@@ -86,6 +86,7 @@ fn receipt_path(sent: Moment, receipt: &Receipt) -> Markup {
                 span aria-hidden="true" { "→" } span.done { (receipt.status.as_str()) " " (after(sent, at)) (receipt.said().unwrap_or_default()) }
             }
             @match receipt.status {
+                ReceiptStatus::Queued => span { "· on its way" },
                 ReceiptStatus::Unread => span { "· unread" },
                 ReceiptStatus::Withdrawn => span { "· withdrawn" @if let Some(why) = &receipt.why { " (" (why) ")" } },
                 ReceiptStatus::Expired => span.bad { "· will not reach it" },

@@ -129,7 +129,7 @@ fn every_form_of_an_address_means_somebody_or_says_why_not() {
         ("@reads", nobody("@reads", has, ".")),
         ("#release", nobody("#release", "follows that topic", ". Did you mean `#releases`?")),
         ("@", "\"@\" is not an address: after `@` or `#` comes one word of the characters A-Z a-z 0-9 . _ -, such as `@reviewer` or `#releases`; a member's name stands alone".to_owned()),
-        ("fit:ann", "`fit:` is another project: messages reach the members of this one only".to_owned()),
+        ("fit:ann", "`fit:` would be another project, and none is listed: your user lists them under [projects] of their own configuration".to_owned()),
         ("bob, carl", "\"bob, carl\" is not one address: make one call for each member, or send to a group such as `@role`, `#topic` or `all`".to_owned()),
     ];
     for (to, why) in refused {

@@ -111,7 +111,7 @@ impl Rows<'_> {
             Item::Need(need, row) => self.need(need, *row),
             Item::Problem(problem) => {
                 let state = match problem.kind {
-                    ProblemKind::Circle => "waiting",
+                    ProblemKind::Circle | ProblemKind::Kept => "waiting",
                     ProblemKind::WakeFailed => "idle",
                     _ => "damaged",
                 };

@@ -1,0 +1,68 @@
+//! The fields of the events of messages from project to project.
+
+use serde::{Deserialize, Serialize};
+
+use crate::bus::event::Skip;
+use crate::domain::ids::MessageId;
+use crate::domain::member::Label;
+use crate::domain::messaging::{HeldWhy, ReceiptElsewhere};
+
+/// The projects whose members can be written to, as the user's configuration says. Their directories stand nowhere on a bus.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProjectsListed {
+    /// The tag of this project; without one nobody there could answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own: Option<Label>,
+    /// The tags of the others.
+    pub tags: Vec<Label>,
+    /// Older versions refuse addresses in other projects.
+    pub skip: Skip,
+}
+
+/// A message is on the bus of another project, or its receipts there have changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageRelayed {
+    pub id: MessageId,
+    /// Its id there.
+    pub there: MessageId,
+    pub receipts: Vec<ReceiptElsewhere>,
+}
+
+/// A message to another project cannot be delivered yet, and its sender was told why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageHeld {
+    pub id: MessageId,
+    pub why: HeldWhy,
+}
+
+/// The project that a message came from has these receipts of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReceiptsTold {
+    /// The message here.
+    pub id: MessageId,
+    pub receipts: Vec<ReceiptElsewhere>,
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::bus::event::Event;
+
+    /// As they were first written, which is read for ever.
+    #[test]
+    fn messages_from_project_to_project_read_as_they_were_first_written() {
+        for event in [
+            r#"{"projects_listed":{"own":"po","tags":["web","wiki"],"skip":true}}"#,
+            r#"{"projects_listed":{"tags":[],"skip":true}}"#,
+            r#"{"message_sent":{"id":"msg-aaaaaaab","kind":"message","from":"ann","audience":"web:alice","to":[],"more":{"queue":true},"body":{"text":"x"}}}"#,
+            r#"{"message_sent":{"id":"msg-aaaaaaab","kind":"message","from":"ann","audience":"web:*","to":[],"more":{"queue":true},"body":{"text":"x"}}}"#,
+            r#"{"message_sent":{"id":"msg-aaaaaaab","kind":"message","from":"po:ann","audience":"bob","to":["bob"],"more":{"origin":{"tag":"po","id":"msg-aaaaaaac","sent_ms":1770000000000}},"body":{"text":"x"}}}"#,
+            r#"{"message_relayed":{"id":"msg-aaaaaaab","there":"msg-aaaaaaac","receipts":[{"name":"alice","state":"unread"}]}}"#,
+            r#"{"message_held":{"id":"msg-aaaaaaab","why":"no_bus"}}"#,
+            r#"{"receipts_told":{"id":"msg-aaaaaaac","receipts":[{"name":"alice","state":"seen"}]}}"#,
+        ] {
+            let read: Event = serde_json::from_str(event).unwrap();
+            assert!(!read.is_progress(), "a power cut loses none: {read:?}");
+            assert_eq!(serde_json::to_string(&read).unwrap(), event);
+        }
+    }
+}

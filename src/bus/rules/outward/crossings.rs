@@ -1,0 +1,104 @@
+//! What becomes of messages to other projects, as the sessions report that take them across.
+
+use crate::bus::event::{Event, MessageHeld, MessageRelayed, ProjectsListed, ReceiptsTold};
+use crate::bus::rules::command::{Crossing, NotRelayed};
+use crate::bus::rules::event_writer::Writer;
+use crate::bus::rules::messages;
+use crate::bus::rules::notice::{Notice, listed, notice};
+use crate::bus::rules::refusal::Refusal;
+use crate::bus::state::Message;
+use crate::domain::ids::{MessageId, SessionId};
+use crate::domain::limits;
+use crate::domain::member::MemberKind;
+use crate::domain::messaging::HeldWhy;
+
+/// Performs what a session reports. An agent has no configuration of the user, and so takes nothing across.
+pub(in crate::bus::rules) fn crossing(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    crossing: &Crossing,
+) -> Result<(), Refusal> {
+    if writer.session(me)?.kind == MemberKind::Agent {
+        return Err(Refusal::NotYours);
+    }
+    match crossing {
+        Crossing::Relayed { id, there, receipts } => {
+            if waits(writer, id).is_some() {
+                let (id, there) = (id.clone(), there.clone());
+                let receipts = receipts.clone();
+                writer.push(Event::MessageRelayed(MessageRelayed { id, there, receipts }));
+            }
+        }
+        Crossing::Held { id, why } => held(writer, id, *why),
+        Crossing::Failed { id, why } => failed(writer, id, why),
+        Crossing::Told { id, receipts } => {
+            let projects = writer.state.other_projects();
+            let arrived = projects.arrived.iter().find(|arrived| arrived.id == *id);
+            if arrived.is_some_and(|arrived| arrived.told != *receipts) {
+                let (id, receipts) = (id.clone(), receipts.clone());
+                writer.push(Event::ReceiptsTold(ReceiptsTold { id, receipts }));
+            }
+        }
+        Crossing::Arrive(_) | Crossing::Receipts { .. } => return Err(Refusal::NotYours),
+    }
+    Ok(())
+}
+
+/// Notes which projects there are, as a session that joins has read.
+pub(in crate::bus::rules) fn list_projects(writer: &mut Writer<'_>, listed: &ProjectsListed) {
+    let known = writer.state.other_projects();
+    if known.own != listed.own || known.tags != listed.tags {
+        writer.push(Event::ProjectsListed(listed.clone()));
+    }
+}
+
+/// Returns a message that waits for the way to another project.
+fn waits<'a>(writer: &Writer<'a>, id: &MessageId) -> Option<&'a Message> {
+    let message = writer.state.message(id).filter(|one| one.audience.elsewhere().is_some());
+    message.filter(|_| writer.state.is_promised(id))
+}
+
+/// Tells the sender of a message that it is not there yet: once for each reason.
+fn held(writer: &mut Writer<'_>, id: &MessageId, why: HeldWhy) {
+    let Some(message) = waits(writer, id) else { return };
+    if writer.state.crossed(id).is_some_and(|crossed| crossed.held == Some(why)) {
+        return;
+    }
+    writer.push(Event::MessageHeld(MessageHeld { id: id.clone(), why }));
+    if let Some(sender) = message.from.member() {
+        let text = notice![
+            "your message ",
+            *id,
+            to(message),
+            " is kept, for 30 days at most, and delivered when it can be: ",
+            why.in_words()
+        ];
+        writer.notice(sender, text);
+    }
+}
+
+/// Ends a message that cannot be delivered, and tells its sender why.
+fn failed(writer: &mut Writer<'_>, id: &MessageId, why: &NotRelayed) {
+    let Some(message) = waits(writer, id) else { return };
+    let why = match why {
+        NotRelayed::UnknownMember { there } if there.is_empty() => {
+            notice!["no member there has that name"]
+        }
+        NotRelayed::UnknownMember { there } => {
+            let names = there.iter().take(limits::NAMED_ELSEWHERE).map(|name| notice![*name]);
+            notice!["no member there has that name; there are ", listed(names.collect())]
+        }
+        NotRelayed::Lost => notice!["its text is lost"],
+        NotRelayed::Refused => notice!["the bus there does not take it"],
+    };
+    let text = notice![" was not delivered: ", why];
+    messages::end_waiting(writer, message, &text);
+}
+
+/// Names the address of a message, behind a blank.
+fn to(message: &Message) -> Notice {
+    match message.audience.elsewhere() {
+        Some(address) => notice![" to ", *address],
+        None => Notice::default(),
+    }
+}

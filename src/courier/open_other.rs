@@ -1,0 +1,87 @@
+//! Opens the bus of another project, which must be there: a courier makes none, and changes no other file there.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::bus::storage::LogError;
+use crate::bus::storage::file::{FileLog, Foreign, Networks, Options, Origin, Proof};
+use crate::bus::{Bus, BusError};
+use crate::domain::messaging::HeldWhy;
+use crate::sys::fs::disk::{Disk, RealDisk};
+use crate::sys::fs::user_state_dir::StateDirectory;
+
+/// Where the bus of a project is.
+const BUS: &str = ".claude/bridge";
+
+/// Opens the bus of a project. One that was not made there is none: nothing of it is believed.
+pub(super) fn open(project: &Path) -> Result<Bus, HeldWhy> {
+    let project = project.canonicalize().map_err(|error| {
+        tracing::debug!("no project is at `{}`: {error}", project.display());
+        HeldWhy::NoBus
+    })?;
+    let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+    let proof = Proof { state: StateDirectory::of_process(), foreign: Foreign::PutAside };
+    // Whoever made the bus has decided whether it may be on a network file system.
+    let options = Options {
+        origin: Origin::Proven(proof),
+        networks: Networks::Allowed,
+        ..Options::default()
+    };
+    let directory = project.join(BUS);
+    let opened = FileLog::open_present(&directory, &disk, options).map_err(BusError::from);
+    match opened.map(|log| log.map(|log| Bus::open(Box::new(log))).transpose()) {
+        Ok(Ok(Some(bus))) => Ok(bus),
+        Ok(Ok(None)) => Err(HeldWhy::NoBus),
+        Ok(Err(error)) | Err(error) => Err(why(&error)),
+    }
+}
+
+/// Says why a bus cannot be used.
+pub(super) fn why(error: &BusError) -> HeldWhy {
+    if matches!(error, BusError::Log(LogError::Newer)) {
+        return HeldWhy::Newer;
+    }
+    tracing::warn!("the bus of another project cannot be used: {error}");
+    HeldWhy::Unusable
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    use std::path::PathBuf;
+
+    use super::*;
+
+    /// A project whose bus has this in place of `bus.json`.
+    fn project(place: &Path, called: &str, make: impl Fn(&Path)) -> PathBuf {
+        let bus = place.join(called).join(BUS);
+        fs::create_dir_all(&bus).unwrap();
+        fs::set_permissions(&bus, fs::Permissions::from_mode(0o700)).unwrap();
+        make(&bus.join("bus.json"));
+        place.join(called)
+    }
+
+    #[test]
+    fn what_is_no_bus_of_ours_is_not_used_and_no_reader_hangs() {
+        let place = tempfile::tempdir().unwrap();
+        let place = place.path();
+        assert_eq!(open(&place.join("nothing")).err(), Some(HeldWhy::NoBus));
+        let empty = project(place, "empty", |_| {});
+        assert_eq!(open(&empty).err(), Some(HeldWhy::NoBus));
+        assert_eq!(fs::read_dir(empty.join(BUS)).unwrap().count(), 0, "nothing is made there");
+        let junk = project(place, "junk", |file| fs::write(file, "junk".repeat(9_999)).unwrap());
+        assert_eq!(open(&junk).err(), Some(HeldWhy::Unusable));
+        let newer = project(place, "newer", |file| fs::write(file, "{\"format\":99}").unwrap());
+        assert_eq!(open(&newer).err(), Some(HeldWhy::Newer));
+        let pipe = project(place, "pipe", |file| {
+            let made = std::process::Command::new("mkfifo").arg(file).status();
+            assert!(made.unwrap().success());
+        });
+        assert_eq!(open(&pipe).err(), Some(HeldWhy::Unusable));
+        let linked = place.join("linked");
+        fs::create_dir_all(linked.join(".claude")).unwrap();
+        symlink(junk.join(BUS), linked.join(BUS)).unwrap();
+        assert_eq!(open(&linked).err(), Some(HeldWhy::Unusable));
+    }
+}

@@ -1,0 +1,233 @@
+//! Takes an errand to one other bus: each message in one append there, and then a note here.
+
+use std::time::Duration;
+
+use super::errands::Errand;
+use super::open_other;
+use crate::bus::event::{Envelope, Event};
+use crate::bus::rules::{Arriving, Crossing, NotRelayed, Operation, Refusal, id_there};
+use crate::bus::state::{Arrived, Message, State};
+use crate::bus::storage::LogError;
+use crate::bus::{Bus, BusError, Membership, Receipt};
+use crate::domain::ids::MessageId;
+use crate::domain::limits;
+use crate::domain::member::Label;
+use crate::domain::messaging::{Elsewhere, HeldWhy, MessageOrigin, ReceiptElsewhere};
+use crate::domain::name::Name;
+use crate::domain::text::suggest::nearest;
+use crate::domain::wait_times;
+
+/// How an errand ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    Done,
+    /// Something is left: it is tried again after a while.
+    Again,
+}
+
+/// What is left to do after a step.
+enum Step {
+    /// The next one.
+    Next,
+    /// The next one, and this one again later.
+    Later,
+    /// Nothing more: the other bus, or the own one, cannot be used now.
+    Stop,
+}
+
+/// Takes an errand to another bus.
+pub(super) async fn run(me: &Membership, own: &Label, other: &Bus, errand: Errand) -> Ended {
+    let mut ended = Ended::Done;
+    if !errand.letters.is_empty() {
+        // Who is there is decided by who lives.
+        if let Err(error) = within(other.reap_dead_sessions()).await {
+            return stopped(me, &error, &errand.letters).await;
+        }
+    }
+    for letter in &errand.letters {
+        match take_letter(me, own, other, letter).await {
+            Step::Next => {}
+            Step::Later => ended = Ended::Again,
+            Step::Stop => return Ended::Again,
+        }
+    }
+    for (arrived, receipts) in errand.receipts {
+        if let Step::Stop = take_receipts(me, own, other, &arrived, receipts).await {
+            return Ended::Again;
+        }
+    }
+    ended
+}
+
+/// Notes for all messages why they cannot be taken across.
+pub(super) async fn hold(me: &Membership, letters: &[Message], why: HeldWhy) {
+    for letter in letters {
+        let held = me.bus().look(|state| state.crossed(&letter.id).and_then(|one| one.held));
+        if held != Some(why) {
+            note(me, Crossing::Held { id: letter.id.clone(), why }).await;
+        }
+    }
+}
+
+async fn stopped(me: &Membership, error: &BusError, letters: &[Message]) -> Ended {
+    // A busy bus is free in a moment, and an outcome that is unknown shows then.
+    let passes = matches!(
+        error,
+        BusError::Closed | BusError::Log(LogError::Busy { .. } | LogError::OutcomeUnknown { .. })
+    );
+    if !passes {
+        hold(me, letters, open_other::why(error)).await;
+    }
+    Ended::Again
+}
+
+async fn take_letter(me: &Membership, own: &Label, other: &Bus, letter: &Message) -> Step {
+    let id = letter.id.clone();
+    let Some(to) = letter.audience.elsewhere() else { return Step::Next };
+    let arriving = match read(me, own, letter, to) {
+        Ok(Some(arriving)) => arriving,
+        Ok(None) => return note(me, Crossing::Failed { id, why: NotRelayed::Lost }).await,
+        Err(error) => {
+            tracing::debug!("failed to read a message for another project: {error}");
+            return Step::Later;
+        }
+    };
+    let arrive = Operation::Crossing(Crossing::Arrive(Box::new(arriving)));
+    let there = match within(other.submit(None, Vec::new(), arrive)).await {
+        Ok(receipt) => arrived_as(&receipt),
+        Err(BusError::Refused(Refusal::Arrived { id })) => Some(id),
+        Err(BusError::Refused(refusal)) => return refused(me, other, letter, to, &refusal).await,
+        Err(error) => {
+            stopped(me, &error, std::slice::from_ref(letter)).await;
+            return Step::Stop;
+        }
+    };
+    let Some(there) = there else { return Step::Stop };
+    let receipts = other.look(|state| {
+        let message = state.message(&there);
+        message.map(|message| state.receipts_here(message)).unwrap_or_default()
+    });
+    note(me, Crossing::Relayed { id, there, receipts }).await
+}
+
+/// Reads what goes to the other project; none if the text is lost.
+fn read(
+    me: &Membership,
+    own: &Label,
+    letter: &Message,
+    to: &Elsewhere,
+) -> Result<Option<Arriving>, BusError> {
+    let Some(from) = letter.from.member().cloned() else { return Ok(None) };
+    let loaded = me.bus().load_message(letter.clone(), &from, 0, usize::MAX)?;
+    if loaded.lost.is_some() {
+        return Ok(None);
+    }
+    let more = loaded.more.map(|more| {
+        let Envelope { signal, urgency, payload, attachments, reference, response_seconds, .. } =
+            *more;
+        Box::new(Envelope {
+            signal,
+            urgency,
+            payload,
+            attachments,
+            reference,
+            response_seconds,
+            ..Envelope::default()
+        })
+    });
+    let reply_to = letter.reply_to.as_ref();
+    let reply_to = reply_to.and_then(|id| me.bus().look(|state| id_there(state, id, &to.tag)));
+    let origin = MessageOrigin { tag: own.clone(), id: letter.id.clone(), sent_ms: letter.sent_ms };
+    Ok(Some(Arriving {
+        from,
+        origin,
+        to: to.name.clone(),
+        body: Bus::body(loaded.text),
+        priority: letter.priority,
+        more: more.filter(|more| !more.is_empty()),
+        reply_to,
+    }))
+}
+
+/// Returns the id of the message that has arrived.
+fn arrived_as(receipt: &Receipt) -> Option<MessageId> {
+    receipt.events.iter().find_map(|event| match event {
+        Event::MessageSent(sent) if sent.from.elsewhere().is_some() => Some(sent.id.clone()),
+        _ => None,
+    })
+}
+
+/// Keeps a message that the other bus takes later, and ends one that it never takes.
+async fn refused(
+    me: &Membership,
+    other: &Bus,
+    letter: &Message,
+    to: &Elsewhere,
+    refusal: &Refusal,
+) -> Step {
+    let held = match refusal {
+        Refusal::InboxFull { .. } | Refusal::InboxHeavy { .. } => Some(HeldWhy::Full),
+        Refusal::NobodyElse => Some(HeldWhy::Nobody),
+        _ => None,
+    };
+    if let Some(why) = held {
+        hold(me, std::slice::from_ref(letter), why).await;
+        return Step::Later;
+    }
+    let why = if let (Refusal::UnknownMember { .. }, Some(name)) = (refusal, &to.name) {
+        NotRelayed::UnknownMember { there: other.look(|state| names_there(state, name)) }
+    } else {
+        tracing::warn!("a message to `{to}` is not taken there: {refusal}");
+        NotRelayed::Refused
+    };
+    note(me, Crossing::Failed { id: letter.id.clone(), why }).await
+}
+
+/// Returns the members of a project, those with names like this one first.
+fn names_there(state: &State, like: &Name) -> Vec<Name> {
+    let near = nearest(like.as_str(), state.names().map(Name::as_str));
+    let mut names: Vec<Name> = state.names().cloned().collect();
+    let place = |name: &Name| near.iter().position(|near| near == name.as_str());
+    names.sort_by_key(|name| place(name).unwrap_or(near.len()));
+    names.truncate(limits::NAMED_ELSEWHERE);
+    names
+}
+
+async fn take_receipts(
+    me: &Membership,
+    own: &Label,
+    other: &Bus,
+    arrived: &Arrived,
+    receipts: Vec<ReceiptElsewhere>,
+) -> Step {
+    let (from, id) = (own.clone(), arrived.origin.id.clone());
+    let there = arrived.id.clone();
+    let told = Crossing::Receipts { from, id, there, receipts: receipts.clone() };
+    match within(other.submit(None, Vec::new(), Operation::Crossing(told))).await {
+        // One that the project has forgotten has no receipts there.
+        Ok(_) | Err(BusError::Refused(_)) => {}
+        Err(error) => {
+            tracing::debug!("failed to take receipts to another project: {error}");
+            return Step::Stop;
+        }
+    }
+    note(me, Crossing::Told { id: arrived.id.clone(), receipts }).await
+}
+
+/// Notes something on the own bus.
+async fn note(me: &Membership, crossing: Crossing) -> Step {
+    match me.ask(Operation::Crossing(crossing)).await {
+        Ok(_) => Step::Next,
+        Err(error) => {
+            // The next look finds it again.
+            tracing::debug!("failed to note what became of a message to a project: {error}");
+            Step::Stop
+        }
+    }
+}
+
+/// Bounds how long the other bus may take.
+async fn within<T>(work: impl Future<Output = Result<T, BusError>>) -> Result<T, BusError> {
+    const LIMIT: Duration = wait_times::OTHER_BUS;
+    tokio::time::timeout(LIMIT, work).await.unwrap_or(Err(BusError::Closed))
+}

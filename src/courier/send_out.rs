@@ -1,0 +1,128 @@
+//! Looks at the bus after its changes, and sends out an errand to each project that something is for.
+
+use std::collections::BTreeMap;
+use std::thread;
+use std::time::Instant;
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::errands::{Errand, errands};
+use super::known_projects::KnownProjects;
+use super::open_other;
+use super::run_errand::{Ended, hold, run};
+use crate::bus::Membership;
+use crate::domain::member::Label;
+use crate::domain::messaging::HeldWhy;
+use crate::domain::{limits, wait_times};
+
+/// The courier of one session. Dropping it ends it: an errand under way ends by itself, and what it leaves is found by the next one.
+pub struct Courier {
+    end: CancellationToken,
+    looking: AbortOnDropHandle<()>,
+}
+
+impl Courier {
+    /// Begins to watch the bus of a membership; nothing if the user has listed no project.
+    pub fn start(membership: &Membership, projects: KnownProjects) -> Option<Self> {
+        if projects == KnownProjects::default() {
+            return None;
+        }
+        let end = CancellationToken::new();
+        let looking = look(membership.clone(), projects, end.clone());
+        Some(Self { looking: AbortOnDropHandle::new(tokio::spawn(looking)), end })
+    }
+
+    /// Ends it before the session leaves.
+    pub async fn finish(self) {
+        self.end.cancel();
+        // It looks at nothing but its own bus.
+        let _ = self.looking.await;
+    }
+}
+
+async fn look(me: Membership, projects: KnownProjects, end: CancellationToken) {
+    let mut changes = me.bus().changes();
+    let (done, mut ended) = mpsc::channel(limits::PROJECTS);
+    let mut under_way: BTreeMap<Label, Instant> = BTreeMap::new();
+    let mut rests: BTreeMap<Label, Instant> = BTreeMap::new();
+    while !end.is_cancelled() {
+        changes.mark_unchanged();
+        if let Err(error) = me.bus().refresh() {
+            tracing::debug!("failed to look what is for other projects: {error}");
+        }
+        rests.retain(|_, until| *until > Instant::now());
+        for (tag, errand) in me.bus().look(|state| errands(state, me.session())) {
+            if let Some(since) = under_way.get(&tag) {
+                if since.elapsed() > wait_times::ERRAND {
+                    hold(&me, &errand.letters, HeldWhy::Unusable).await;
+                }
+                continue;
+            }
+            if rests.contains_key(&tag) {
+                continue;
+            }
+            under_way.insert(tag.clone(), Instant::now());
+            let done = done.clone();
+            let (name, me, projects) = (tag.clone(), me.clone(), projects.clone());
+            let work = move || {
+                let how = travel(&me, &projects, &tag, errand);
+                // The courier may have ended.
+                let _ = done.blocking_send((tag, how));
+            };
+            let started = thread::Builder::new().name("courier".to_owned()).spawn(work);
+            if let Err(error) = started {
+                tracing::warn!("nothing can be taken to another project now: {error}");
+                under_way.remove(&name);
+                rests.insert(name, Instant::now() + wait_times::COURIER_REST);
+            }
+        }
+        tokio::select! {
+            Some((tag, how)) = ended.recv() => {
+                under_way.remove(&tag);
+                if how == Ended::Again {
+                    rests.insert(tag, Instant::now() + wait_times::COURIER_REST);
+                }
+            }
+            heard = changes.changed() => {
+                if heard.is_err() {
+                    return;
+                }
+                // A busy team changes the state many times a second.
+                tokio::time::sleep(wait_times::COURIER_PAUSE).await;
+            }
+            // For what nobody rang for, and for projects that rest.
+            () = tokio::time::sleep(wait_times::COURIER_LOOK) => {}
+            () = end.cancelled() => {}
+        }
+    }
+}
+
+/// Takes an errand to a project. Blocks, as long as the other bus lets it.
+fn travel(me: &Membership, projects: &KnownProjects, tag: &Label, errand: Errand) -> Ended {
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            tracing::warn!("nothing can be taken to `{tag}:` now: {error}");
+            return Ended::Again;
+        }
+    };
+    runtime.block_on(async {
+        let Some((own, directory)) = projects.own().zip(projects.directory(tag)) else {
+            hold(me, &errand.letters, HeldWhy::Unlisted).await;
+            return Ended::Again;
+        };
+        match open_other::open(directory) {
+            Ok(other) => {
+                let ended = run(me, own, &other, errand).await;
+                other.close().await;
+                ended
+            }
+            Err(why) => {
+                hold(me, &errand.letters, why).await;
+                Ended::Again
+            }
+        }
+    })
+}

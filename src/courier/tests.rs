@@ -1,0 +1,219 @@
+//! A courier between two buses in memory, both of which fail where a test wants it to.
+
+use std::sync::Arc;
+
+use super::errands::{Errand, errands};
+use super::run_errand::{Ended, hold, run};
+use crate::bus::event::{Event, ProjectsListed, Skip};
+use crate::bus::rules::{Description, NameChoice};
+use crate::bus::storage::faulty_log::{Fault, FaultPoint, Faults};
+use crate::bus::storage::in_memory::Store;
+use crate::bus::{Bus, Joining, Membership, Outgoing};
+use crate::domain::ids::MessageId;
+use crate::domain::limits;
+use crate::domain::member::{Label, MemberKind};
+use crate::domain::messaging::{Acknowledgement, HeldWhy, MessageKind, Priority};
+use crate::domain::name::Name;
+use crate::sys::clock;
+
+/// A project: its bus, what fails there, and a session that is its courier.
+struct Project {
+    store: Store,
+    faults: Faults,
+    bus: Bus,
+    me: Membership,
+}
+
+fn label(text: &str) -> Label {
+    Label::parse(text).unwrap()
+}
+
+impl Project {
+    async fn new(own: &str, other: &str, called: &str) -> Self {
+        let store = Store::new(Arc::new(clock::now));
+        let faults = Faults::default();
+        let bus = Bus::open(Box::new(faults.before(store.log()))).unwrap();
+        let listed = ProjectsListed { own: Some(label(own)), tags: vec![label(other)], skip: Skip };
+        let joining = Joining {
+            choice: NameChoice::Chosen(Name::parse(called).unwrap()),
+            kind: MemberKind::Peer,
+            roles: Vec::new(),
+            description: Description { projects: Some(listed), ..Description::default() },
+        };
+        let me = Membership::join(&bus, joining).await.unwrap();
+        Self { store, faults, bus, me }
+    }
+
+    /// Opens the bus as another process does.
+    fn opened(&self) -> Bus {
+        Bus::open(Box::new(self.faults.before(self.store.log()))).unwrap()
+    }
+
+    async fn send(&self, to: &str, content: &str, reply_to: Option<String>) -> String {
+        let (to, content) = (to.to_owned(), content.to_owned());
+        let message = Outgoing { to, content, reply_to, priority: Priority::Normal, more: None };
+        self.me.call().send_out(message).await.unwrap().id.to_string()
+    }
+
+    fn errand(&self) -> Errand {
+        self.bus.refresh().unwrap();
+        let all = self.bus.look(|state| errands(state, self.me.session()));
+        all.into_values().next().unwrap_or_default()
+    }
+
+    /// Goes once with everything.
+    async fn go(&self, own: &str, to: &Self) -> Ended {
+        let other = to.opened();
+        let ended = run(&self.me, &label(own), &other, self.errand()).await;
+        other.close().await;
+        ended
+    }
+
+    /// Returns the texts of the messages to a member, without notices.
+    fn texts(&self, of: &str) -> Vec<String> {
+        self.bus.refresh().unwrap();
+        let name = Name::parse(of).unwrap();
+        let is_talk = |kind: MessageKind| kind != MessageKind::Notice;
+        let bodies: Vec<_> = self.bus.look(|state| {
+            let unread = state.unread(&name).filter(|message| is_talk(message.kind));
+            unread.map(|message| message.body).collect()
+        });
+        bodies.into_iter().map(|body| self.bus.text(body).unwrap()).collect()
+    }
+
+    fn notices(&self, of: &str) -> Vec<String> {
+        self.bus.refresh().unwrap();
+        let name = Name::parse(of).unwrap();
+        let bodies: Vec<_> = self.bus.look(|state| {
+            let unread = state.unread(&name).filter(|one| one.kind == MessageKind::Notice);
+            unread.filter(|one| !one.is_presence()).map(|message| message.body).collect()
+        });
+        bodies.into_iter().map(|body| self.bus.text(body).unwrap()).collect()
+    }
+}
+
+async fn two() -> (Project, Project) {
+    (Project::new("po", "web", "writer").await, Project::new("web", "po", "alice").await)
+}
+
+#[tokio::test]
+async fn texts_of_any_length_arrive_whole_and_in_their_order() {
+    let (po, web) = two().await;
+    let long = "lang ".repeat(limits::INLINE_BYTES / 4);
+    po.send("web:alice", "first", None).await;
+    po.send("web:alice", &long, None).await;
+    assert_eq!(po.go("po", &web).await, Ended::Done);
+    assert_eq!(web.texts("alice"), ["first", long.as_str()]);
+    assert_eq!(po.errand(), Errand::default());
+}
+
+/// Every append of either bus fails in every way once, and a courier begins anew each time.
+#[tokio::test]
+async fn whatever_fails_between_the_two_buses_each_message_is_there_once() {
+    for at_other in [false, true] {
+        for point in [FaultPoint::Append, FaultPoint::Sync] {
+            for fault in [Fault::Busy, Fault::Io, Fault::OutcomeUnknown] {
+                for nth in 1..=4 {
+                    let (po, web) = two().await;
+                    po.send("web:alice", "one", None).await;
+                    po.send("web:alice", "two", None).await;
+                    let failing = if at_other { &web } else { &po };
+                    failing.faults.fail(point, nth, 1, fault);
+                    for _ in 0..4 {
+                        po.go("po", &web).await;
+                    }
+                    let case = format!("{at_other} {point:?} {fault:?} {nth}");
+                    assert_eq!(web.texts("alice"), ["one", "two"], "{case}");
+                    let is_empty = po.bus.look(|state| state.outbox().is_empty());
+                    assert!(is_empty, "{case}");
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_note_that_is_lost_is_made_up_for_by_the_next_courier() {
+    let (po, web) = two().await;
+    let id = po.send("web:alice", "one", None).await;
+    let is_note = |event: &Event| matches!(event, Event::MessageRelayed(_));
+    po.faults.fail_at(u64::MAX / 2, Fault::Io, is_note);
+    assert_eq!(po.go("po", &web).await, Ended::Again);
+    assert_eq!(po.go("po", &web).await, Ended::Again);
+    assert_eq!(po.errand().letters.len(), 1);
+    po.faults.mend();
+    assert_eq!(po.go("po", &web).await, Ended::Done);
+    assert_eq!(web.texts("alice"), ["one"]);
+    let id = MessageId::parse(&id).unwrap();
+    assert!(po.bus.look(|state| state.is_relayed(&id)));
+}
+
+#[tokio::test]
+async fn who_is_not_there_is_told_with_those_who_are() {
+    let (po, web) = two().await;
+    web.bus.join_peer("bob").await;
+    po.send("web:bobb", "one", None).await;
+    po.send("web:alice", "two", None).await;
+    assert_eq!(po.go("po", &web).await, Ended::Done);
+    assert_eq!(web.texts("alice"), ["two"]);
+    let [notice] = &po.notices("writer")[..] else { panic!("{:?}", po.notices("writer")) };
+    assert!(notice.ends_with("no member there has that name; there are bob, alice"), "{notice}");
+}
+
+#[tokio::test]
+async fn what_cannot_be_delivered_is_said_once_and_kept() {
+    let (po, web) = two().await;
+    let id = po.send("web:alice", "one", None).await;
+    let letters = po.errand().letters;
+    for _ in 0..3 {
+        hold(&po.me, &letters, HeldWhy::NoBus).await;
+    }
+    let expected = format!(
+        "your message {id} to web:alice is kept, for 30 days at most, and delivered when it can be: there is no team in that project yet"
+    );
+    assert_eq!(po.notices("writer"), [expected]);
+    assert_eq!(po.go("po", &web).await, Ended::Done);
+    assert_eq!(web.texts("alice"), ["one"]);
+}
+
+#[tokio::test]
+async fn receipts_and_answers_go_back_the_same_way() {
+    let (po, web) = two().await;
+    let id = po.send("web:alice", "one", None).await;
+    po.go("po", &web).await;
+    let there = web.bus.look(|state| {
+        let name = Name::parse("alice").unwrap();
+        let unread = state.unread(&name).find(|message| message.from.elsewhere().is_some());
+        unread.unwrap().id.clone()
+    });
+    // She names the message, which acknowledges nothing, and answers it.
+    web.send("po:writer", "two", Some(there.to_string())).await;
+    let mut acknowledging = web.me.call();
+    acknowledging.acknowledge(vec![there], Acknowledgement::Resolved, None).await.unwrap();
+    assert_eq!(web.errand().receipts.len(), 1);
+    assert_eq!(web.go("web", &po).await, Ended::Done);
+    assert_eq!(web.errand(), Errand::default());
+    assert_eq!(po.texts("writer"), ["two"]);
+    po.bus.look(|state| {
+        let id = MessageId::parse(&id).unwrap();
+        let [receipt] = &state.crossed(&id).unwrap().receipts[..] else { panic!() };
+        assert_eq!((receipt.name.as_str(), receipt.state.as_str()), ("alice", "resolved"));
+    });
+}
+
+#[tokio::test]
+async fn where_somebody_leads_only_they_are_the_courier() {
+    let (po, _web) = two().await;
+    po.send("web:alice", "one", None).await;
+    assert_eq!(po.errand().letters.len(), 1);
+    let choice = NameChoice::Like(Name::parse("orchestrator").unwrap());
+    let joining = Joining {
+        choice,
+        kind: MemberKind::Orchestrator,
+        roles: Vec::new(),
+        description: Description::default(),
+    };
+    let lead = Membership::join(&po.bus, joining).await.unwrap();
+    assert_eq!(po.errand(), Errand::default());
+    assert_eq!(po.bus.look(|state| errands(state, lead.session())).len(), 1);
+}

@@ -1,0 +1,180 @@
+//! Messages from project to project, with the programs as users start them.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::time::Duration;
+
+use cli_team_bridge::sys::fs::file_lock::LockFile;
+use serde_json::json;
+
+use crate::support::{Stage, until};
+
+/// Two projects of one user, `po` and `web`, and the tag of a third without a team.
+fn two() -> (Stage, Stage) {
+    let po = Stage::new("");
+    let web = po.beside("web");
+    let wiki = web.project().with_file_name("wiki");
+    list(&po, &[("po", po.project()), ("web", web.project()), ("wiki", &wiki)]);
+    (po, web)
+}
+
+fn list(stage: &Stage, projects: &[(&str, &Path)]) {
+    let mut toml = "[limits]\nmessages_per_minute = 0\n[projects]\n".to_owned();
+    for (tag, directory) in projects {
+        writeln!(toml, "{tag} = \"{}\"", directory.display()).unwrap();
+    }
+    let folder = stage.home().join(".config/cli-team-bridge");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("config.toml"), toml).unwrap();
+}
+
+/// Returns the texts of what arrived from another project.
+fn arrived(stage: &Stage) -> Vec<String> {
+    let sent = stage.events_of("message_sent").into_iter();
+    let sent = sent.filter(|sent| sent["from"].as_str().is_some_and(|from| from.contains(':')));
+    sent.map(|sent| sent["body"]["text"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+fn lock_of(stage: &Stage) -> LockFile {
+    LockFile::open(&stage.bus().join("lock")).unwrap()
+}
+
+/// Holds the lock of a bus, on which all its writers wait.
+macro_rules! held {
+    ($lock:expr) => {
+        $lock.acquire(Duration::from_mins(1)).unwrap().unwrap()
+    };
+}
+
+#[tokio::test]
+async fn a_question_crosses_and_its_answer_ends_the_wait_at_home() {
+    let (po, web) = two();
+    let lead = po.orchestrator().await;
+    let alice = web.peer("alice").await;
+    alice.names().await;
+    let asking = lead.call(
+        "send_message",
+        json!({"to": "web:alice", "content": "Which port?", "signal": "question", "wait_seconds": 60}),
+    );
+    let answering = async {
+        let asked = alice.hear(|message| message["from"] == "po:orchestrator").await;
+        assert_eq!(asked["content"], "Which port?");
+        let answer = json!({"to": "po:orchestrator", "content": "8080", "signal": "answer", "reply_to": asked["id"]});
+        alice.call("send_message", answer).await
+    };
+    let (asked, answered) = tokio::join!(asking, answering);
+    assert_eq!(asked["recipients"][0]["name"], "web:alice", "{asked}");
+    assert_eq!(asked["reply"]["content"], "8080", "{asked}");
+    assert_eq!(asked["reply"]["from"], "web:alice");
+    assert_eq!(asked["reply"]["reply_to"], asked["message_id"]);
+    assert_eq!(answered["recipients"][0]["name"], "po:orchestrator", "{answered}");
+
+    // The receipts come back: she has seen it, since she has answered.
+    let shown = lead
+        .until("check_messages", json!({"id": asked["message_id"]}), |shown| {
+            shown["receipts"][0]["state"] == "seen"
+        })
+        .await;
+    assert_eq!(shown["receipts"][0]["name"], "web:alice");
+    // Neither bus knows where the other one is.
+    for (stage, other) in [(&po, &web), (&web, &po)] {
+        let log = format!("{:?}", stage.events());
+        assert!(!log.contains(&*other.project().to_string_lossy()), "{log}");
+    }
+    alice.close().await;
+    lead.close().await;
+}
+
+/// The locks of the buses hold the courier between its two appends, where it is killed.
+#[tokio::test]
+async fn a_courier_that_is_killed_between_the_two_buses_leaves_one_message_there() {
+    let (po, web) = two();
+    let lead = po.orchestrator().await;
+    let alice = web.peer("alice").await;
+    alice.names().await;
+    let (po_lock, web_lock) = (lock_of(&po), lock_of(&web));
+    let web_held = held!(web_lock);
+    lead.send("web:alice", "once").await;
+    let po_held = held!(po_lock);
+    drop(web_held);
+    until("it is there", || arrived(&web).len() == 1).await;
+    assert!(po.events_of("message_relayed").is_empty(), "it is not noted");
+    lead.die().await;
+    drop(po_held);
+
+    let lead = po.orchestrator().await;
+    lead.names().await;
+    until("it is noted", || po.events_of("message_relayed").len() == 1).await;
+    lead.send("web:alice", "twice").await;
+    until("the next one is there", || arrived(&web).len() == 2).await;
+    assert_eq!(arrived(&web), ["once", "twice"]);
+    alice.close().await;
+    lead.close().await;
+}
+
+/// Killed at moments that nobody chooses, and begun again each time.
+#[tokio::test]
+async fn couriers_that_are_killed_again_and_again_lose_and_double_nothing() {
+    let (po, web) = two();
+    let alice = web.peer("alice").await;
+    alice.names().await;
+    let writer = po.peer("writer").await;
+    let mut sent = Vec::new();
+    for round in 0..6 {
+        let lead = po.orchestrator().await;
+        lead.names().await;
+        let text = format!("message {round}");
+        writer.send("web:alice", &text).await;
+        sent.push(text);
+        if round % 2 == 0 {
+            until("it arrives", || arrived(&web).len() == sent.len()).await;
+        }
+        lead.die().await;
+    }
+    let lead = po.orchestrator().await;
+    lead.names().await;
+    until("all are noted", || {
+        let noted: std::collections::BTreeSet<_> = po
+            .events_of("message_relayed")
+            .iter()
+            .map(|relayed| relayed["id"].as_str().unwrap().to_owned())
+            .collect();
+        noted.len() == sent.len()
+    })
+    .await;
+    assert_eq!(arrived(&web), sent);
+    for member in [writer, lead, alice] {
+        member.close().await;
+    }
+}
+
+#[tokio::test]
+async fn where_no_team_is_the_message_waits_until_one_begins() {
+    let (po, web) = two();
+    let lead = po.orchestrator().await;
+    let unknown = lead.refused("send_message", json!({"to": "wab:ann", "content": "x"})).await;
+    assert!(unknown.contains("there are `web:`, `wiki:`"), "{unknown}");
+    let sent = lead.call("send_message", json!({"to": "web:alice", "content": "for later"})).await;
+    let queued = json!([{"name": "web:alice", "state": "queued"}]);
+    assert_eq!((&sent["recipients"], &sent["delivered"]), (&queued, &json!(false)), "{sent}");
+    lead.hear_notice("there is no team in that project yet").await;
+    assert!(!web.bus().exists(), "a courier makes no bus");
+    let alice = web.peer("alice").await;
+    assert_eq!(alice.hear_from("po:orchestrator").await, "for later");
+    // Who is not there is told at once, with those who are.
+    lead.send("web:alise", "x").await;
+    lead.hear_notice("no member there has that name; there are alice").await;
+    alice.close().await;
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn peers_without_an_orchestrator_take_their_messages_across_themselves() {
+    let (po, web) = two();
+    let (writer, alice) = (po.peer("writer").await, web.peer("alice").await);
+    alice.names().await;
+    writer.send("web:*", "hello").await;
+    assert_eq!(alice.hear_from("po:writer").await, "hello");
+    alice.close().await;
+    writer.close().await;
+}
