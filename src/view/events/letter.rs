@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::letter_receipt::{Receipt, ReceiptStatus};
 use crate::bus::state::Message;
 use crate::domain::limits;
-use crate::domain::messaging::{Attached, Attachment, Author, Signal};
+use crate::domain::messaging::{Attached, Attachment, Author, MessageKind, Signal};
 use crate::domain::text::visible_letters::{one_line, quoted};
 use crate::view::Moment;
 
@@ -26,7 +26,7 @@ pub struct Letter {
     pub to: String,
     /// message, request, response, nudge, broadcast, shutdown or notice.
     pub kind: String,
-    /// The beginning of its text as one line; missing if the text cannot be read.
+    /// The beginning of its text as one line; missing if the text cannot be read, or nobody may read it any more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// The length of its text in bytes.
@@ -60,6 +60,9 @@ pub struct Letter {
     /// How the thread that it begins was resolved, until the next message in it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolved: Option<ThreadEnd>,
+    /// Whether it was taken back, or has expired, before anybody was shown it. The API has no text of it then.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub taken_back: bool,
     /// How far it has come, by recipient.
     pub receipts: Vec<Receipt>,
 }
@@ -134,6 +137,15 @@ impl Letter {
     /// Says whether it is no talk: a notice of the bridge, or the farewell to an agent that is stopped.
     pub fn is_routine(&self) -> bool {
         matches!(self.kind.as_str(), "notice" | "shutdown")
+    }
+
+    /// Notes whether it is taken back, or has expired, everywhere: nobody was shown it, or will be. A request stays readable.
+    pub(super) fn note_fate(&mut self) {
+        let is_lost =
+            |one: &Receipt| matches!(one.status, ReceiptStatus::Withdrawn | ReceiptStatus::Expired);
+        let is_request = self.kind == MessageKind::Request.as_str();
+        self.taken_back =
+            !is_request && !self.receipts.is_empty() && self.receipts.iter().all(is_lost);
     }
 
     /// Says whether it is from or to a member.

@@ -106,6 +106,7 @@ pub(super) fn letter(seq: u64, from: &str, to: &str, text: &str) -> Letter {
         reference: None,
         attachments: Vec::new(),
         urgent: seq == 4,
+        taken_back: false,
         receipts: vec![Receipt {
             member: to.to_owned(),
             status: [ReceiptStatus::Seen, ReceiptStatus::Delivered, ReceiptStatus::Unread]
@@ -349,8 +350,7 @@ fn letters() -> Vec<Letter> {
             "Agreed with cay: leases end by the giver's clock. I change two paragraphs.",
         ),
         Letter {
-            receipts: vec!["ann", "ben", "cay"]
-                .into_iter()
+            receipts: ["ann", "ben", "cay"]
                 .map(|member| Receipt {
                     member: member.to_owned(),
                     status: ReceiptStatus::Unread,
@@ -361,7 +361,7 @@ fn letters() -> Vec<Letter> {
                     note: None,
                     ended_at: None,
                 })
-                .collect(),
+                .to_vec(),
             kind: "broadcast".to_owned(),
             ..letter(5, "human", "all", "Lunch until two.")
         },
