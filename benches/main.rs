@@ -10,6 +10,7 @@ mod waiting_process;
 mod process_memory;
 mod prompts;
 mod send;
+mod traffic;
 mod workflow_steps;
 mod support;
 mod wake_other_process;
@@ -25,11 +26,12 @@ use support::{Outcome, anchor};
 /// A topic: its name, and the function that measures it.
 type Topic = (&'static str, fn() -> Outcome<Vec<Row>>);
 
-const TOPICS: [Topic; 15] = [
+const TOPICS: [Topic; 16] = [
     ("send", send::measure),
     ("wake", wake_other_process::measure),
     ("writers", writers::measure),
     ("claims", claims::measure),
+    ("traffic", traffic::measure),
     ("history", history::measure),
     ("crowd", crowd::measure),
     ("steps", workflow_steps::measure),

@@ -18,14 +18,7 @@ const MESSAGES: u32 = 1_000;
 pub(crate) fn measure() -> Outcome<Vec<Row>> {
     let (mut rate, mut p99) = (Rounds::default(), Rounds::default());
     for _ in 0..ROUNDS {
-        let project = Project::new()?;
-        let path = project.path().join("anchor");
-        let (raw_rate, raw) = race("raw-writer", &path.to_string_lossy())?;
-        project::run(async {
-            let bus = project::open(&project.bus())?;
-            project::absent(&bus, "reader").await
-        })?;
-        let (our_rate, ours) = race("writer", &project.bus_argument())?;
+        let ((raw_rate, raw), (our_rate, ours)) = both_races()?;
         rate.push(raw_rate, our_rate);
         p99.push(raw.percentile_us(99), ours.percentile_us(99));
     }
@@ -34,6 +27,24 @@ pub(crate) fn measure() -> Outcome<Vec<Row>> {
         Row::absolute("the same, p99", Demand::AtMost(3_000.0), p99.ours(), "µs"),
         Row::ratio("the same, p99 beside the anchor's", Demand::None, &p99, "µs"),
     ])
+}
+
+/// Returns the messages per second of one round: the anchor's, and ours.
+pub(crate) fn rates() -> Outcome<(f64, f64)> {
+    let ((raw, _), (ours, _)) = both_races()?;
+    Ok((raw, ours))
+}
+
+/// Lets the writers of the anchor race, and then ours.
+fn both_races() -> Outcome<((f64, Samples), (f64, Samples))> {
+    let project = Project::new()?;
+    let path = project.path().join("anchor");
+    let raw = race("raw-writer", &path.to_string_lossy())?;
+    project::run(async {
+        let bus = project::open(&project.bus())?;
+        project::absent(&bus, "reader").await
+    })?;
+    Ok((raw, race("writer", &project.bus_argument())?))
 }
 
 /// Starts all writers at once, and returns the messages per second and how long each took.

@@ -239,6 +239,9 @@ fn trials_of(kind: &'static Kind, programs: &Programs, matrix: &Matrix) -> Vec<T
     trials.push(trial(kind.name, "shows_results_in_full", missing, || {
         suites::shown_before_seen::shows_results_in_full(kind)
     }));
+    trials.push(trial(kind.name, "answers_a_question_in_its_thread", missing, move || {
+        suites::asked_in_thread::answers_in_its_thread(kind)
+    }));
     trials.push(trial(kind.name, "is_woken_once_by_a_storm", missing, || {
         suites::shown_before_seen::is_woken_once_by_a_storm(kind)
     }));

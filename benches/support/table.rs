@@ -69,6 +69,15 @@ impl Row {
         }
     }
 
+    /// A figure a second that is judged by its absolute value, beside its anchor of the same rounds.
+    pub(crate) fn rate(figure: &str, demand: Demand, rounds: &Rounds) -> Self {
+        Self {
+            demand: demand.text(" /s"),
+            verdict: demand.judge(rounds.ours()),
+            ..Self::ratio(figure, Demand::None, rounds, "/s")
+        }
+    }
+
     /// A figure that cannot be measured yet.
     pub(crate) fn skipped(figure: &str, demand: &str, why: &str) -> Self {
         Self {

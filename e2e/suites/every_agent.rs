@@ -118,7 +118,7 @@ pub(crate) async fn gets_a_message_by_its_own_method(kind: &Kind, matrix: &Matri
     let (first, priority, method, column) = match kind.reach {
         Reach::Steer => ("steer", "normal", "steer", Column::Steer),
         Reach::Drain(_) => ("drain", "normal", "drain", Column::Drain),
-        Reach::Interrupt => ("interrupt", "urgent", "inject", Column::Urgent),
+        Reach::Interrupt => ("interrupt", "urgent", "interrupt", Column::Urgent),
     };
     scene.lead.until_agent(kind.name, |agent| agent["delivery"][0] == first).await;
     let began = Instant::now();

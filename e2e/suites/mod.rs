@@ -1,5 +1,6 @@
 //! The tests with real programs, by what they prove.
 
+pub(crate) mod asked_in_thread;
 pub(crate) mod claude;
 pub(crate) mod connected_client;
 pub(crate) mod doctor_examines;

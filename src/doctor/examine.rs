@@ -123,7 +123,7 @@ fn project(examination: &Examination) -> Vec<Finding> {
         findings.extend(examine_agents_files::examine(&examination.launch.project));
     }
     match &examination.config_problem {
-        Some(why) => findings.push(examine_project_file::unreadable(why)),
+        Some(why) => findings.extend(examine_project_file::unreadable(why)),
         None if examination.no_project.is_some() => {}
         None => {
             let trust = &examination.launch.trust;

@@ -40,3 +40,69 @@ fn is_taken_back(state: &State, message: &Message) -> bool {
     }
     deliveries.all(|(_, delivery)| *delivery == Delivery::Superseded)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bus::event::{Body, Entry, Envelope, Event, LogPosition, MessageSent};
+    use crate::domain::ids::{CommandId, MessageId};
+    use crate::domain::member::Label;
+    use crate::domain::messaging::{Author, Group, MessageKind, Priority};
+    use crate::domain::name::Name;
+    use crate::domain::time::Tick;
+
+    fn id(number: u64) -> MessageId {
+        MessageId::from_bits(number)
+    }
+
+    fn builds() -> Audience {
+        Audience::Group(Group::Topic(Label::parse("builds").unwrap()))
+    }
+
+    fn enter(state: &mut State, seq: u64, event: Event) {
+        let entry = Entry {
+            seq,
+            ts: 1,
+            tick: Tick { boot: 1, ms: seq },
+            id: CommandId(uuid::Uuid::from_u128(u128::from(seq))),
+            by: None,
+            events: vec![event],
+        };
+        state.apply(&entry, &[0], LogPosition::default());
+    }
+
+    /// Sends a message to a topic that nobody follows, for the first who will.
+    fn queued(number: u64) -> Event {
+        let more = Envelope { queue: true, ..Envelope::default() };
+        Event::MessageSent(MessageSent {
+            id: id(number),
+            kind: MessageKind::Message,
+            from: Author::Member(Name::parse("ann").unwrap()),
+            audience: builds(),
+            to: Vec::new().into(),
+            request: None,
+            task: None,
+            claimed_by: None,
+            reply_to: None,
+            thread: None,
+            ends: Vec::new(),
+            priority: Priority::Normal,
+            quiet: false,
+            more: Some(Box::new(more)),
+            body: Body::Text("the build is red".to_owned()),
+        })
+    }
+
+    #[test]
+    fn what_waits_for_somebody_is_passed_on_unless_it_was_taken_back_before() {
+        let mut state = State::default();
+        enter(&mut state, 1, queued(1));
+        enter(&mut state, 2, queued(2));
+        let next = |state: &State, after| {
+            next_message(state, &builds(), after).map(|message| message.id.clone())
+        };
+        assert_eq!(next(&state, 0), Some(id(1)));
+        enter(&mut state, 3, Event::MessageUnclaimed { id: id(1) });
+        assert_eq!((next(&state, 0), next(&state, 2)), (Some(id(2)), None));
+    }
+}

@@ -57,6 +57,10 @@ fn a_webhook_without_its_url_or_its_address_is_refused_with_its_place() {
         "[webhooks.\"two words\"]\nurl = \"https://x\"\nto = \"ann\"",
         "1:11: invalid name of a webhook: \"two words\" is no word",
     );
+    check_refused(
+        "[webhooks]\nurl = \"https://x\"\nto = \"ann\"\nsecret_env = \"KEY\"",
+        "2:1: `[webhooks]` has a webhook without a name: name it, as in [webhooks.NAME]",
+    );
 }
 
 #[test]

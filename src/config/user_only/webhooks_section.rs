@@ -31,7 +31,17 @@ pub(in crate::config) fn read(
     value: &Spanned<DeValue<'_>>,
     webhooks: &mut Vec<Webhook>,
 ) {
+    let mut is_unnamed = false;
     for entry in reader.table(value, "`webhooks`").unwrap_or_default() {
+        if !entry.value.get_ref().is_table() && names(&defaults::WEBHOOKS).contains(&entry.key) {
+            // The settings of a webhook stand where its name is missing, which is said once.
+            if !std::mem::replace(&mut is_unnamed, true) {
+                let advice =
+                    "`[webhooks]` has a webhook without a name: name it, as in [webhooks.NAME]";
+                reader.report(&entry.key_span, advice.to_owned());
+            }
+            continue;
+        }
         let Ok(name) = Label::parse(entry.key) else {
             let message = format!("invalid name of a webhook: {:?} is no word", shown(entry.key));
             reader.report(&entry.key_span, message);

@@ -57,14 +57,18 @@ fn judge_consent(
     }
 }
 
-/// Reports that the configuration cannot be read, and why.
-pub(crate) fn unreadable(why: &str) -> Finding {
-    Finding::problem(
-        &SUBJECT,
-        "config",
-        why.to_owned(),
-        "correct that file; the agents below were checked with the built-in profiles",
-    )
+/// Reports that the configuration cannot be read: each problem, which is a line of `why`, as a finding of its own.
+pub(crate) fn unreadable(why: &str) -> Vec<Finding> {
+    let last = why.lines().count();
+    let of_line = |(line, number): (&str, usize)| {
+        let remedy = if number < last {
+            "correct that line"
+        } else {
+            "correct that file; the agents below were checked with the built-in profiles"
+        };
+        Finding::problem(&SUBJECT, "config", line.to_owned(), remedy)
+    };
+    why.lines().zip(1..).map(of_line).collect()
 }
 
 /// Reports that there is no project here.

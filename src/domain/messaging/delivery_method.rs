@@ -14,6 +14,8 @@ pub enum DeliveryMethod {
     Piggyback,
     /// In front of the next task's prompt.
     Inject,
+    /// In front of the prompt with which a task goes on after its turn was cancelled for the message.
+    Interrupt,
     /// A prompt of its own to an idle session.
     Prompt,
     /// Put into a running turn by the bridge.
@@ -40,7 +42,12 @@ impl DeliveryMethod {
         match self {
             Self::Pull | Self::Piggyback => Some(wait_times::HANDED_MS),
             Self::Channel => Some(wait_times::PUSHED_MS),
-            Self::Inject | Self::Prompt | Self::Steer | Self::Drain | Self::Hook => None,
+            Self::Inject
+            | Self::Interrupt
+            | Self::Prompt
+            | Self::Steer
+            | Self::Drain
+            | Self::Hook => None,
         }
     }
 
@@ -50,6 +57,7 @@ impl DeliveryMethod {
             Self::Pull => "pull",
             Self::Piggyback => "piggyback",
             Self::Inject => "inject",
+            Self::Interrupt => "interrupt",
             Self::Prompt => "prompt",
             Self::Steer => "steer",
             Self::Drain => "drain",

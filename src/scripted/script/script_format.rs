@@ -367,7 +367,7 @@ mod tests {
                 .unwrap();
         assert_eq!(
             script.agents.keys().collect::<Vec<_>>(),
-            ["default", "reviewer", "verifier", "writer"]
+            ["default", "editor", "reviewer", "verifier", "writer"]
         );
     }
 

@@ -151,7 +151,7 @@ impl Actor {
             (Ok(()), Ok(text)) => {
                 let call = random_ids::call();
                 let ReceivedMail { messages, earlier, more, .. } =
-                    self.receive_mail(call, DeliveryMethod::Inject).await;
+                    self.receive_mail(call, DeliveryMethod::Interrupt).await;
                 let mail = Mail { messages: &messages, earlier: Some(&earlier) };
                 let reader = self.agent.reader();
                 let prompt = match self.introduction() {

@@ -6,7 +6,9 @@ use serde::Serialize;
 use super::letter_receipt::{Receipt, ReceiptStatus};
 use crate::bus::state::{Crossed, Message};
 use crate::domain::limits;
-use crate::domain::messaging::{Attached, Attachment, Author, ReceiptElsewhere, Signal};
+use crate::domain::messaging::{
+    Attached, Attachment, Author, MessageKind, ReceiptElsewhere, Signal,
+};
 use crate::domain::text::visible_letters::{one_line, quoted};
 use crate::view::Moment;
 
@@ -27,7 +29,7 @@ pub struct Letter {
     pub to: String,
     /// message, request, response, nudge, broadcast, shutdown or notice.
     pub kind: String,
-    /// The beginning of its text as one line; missing if the text cannot be read.
+    /// The beginning of its text as one line; missing if the text cannot be read, or nobody may read it any more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// The length of its text in bytes.
@@ -61,6 +63,9 @@ pub struct Letter {
     /// How the thread that it begins was resolved, until the next message in it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolved: Option<ThreadEnd>,
+    /// Whether it was taken back, or has expired, before anybody was shown it. The API has no text of it then.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub taken_back: bool,
     /// How far it has come, by recipient.
     pub receipts: Vec<Receipt>,
 }
@@ -137,6 +142,20 @@ impl Letter {
         matches!(self.kind.as_str(), "notice" | "shutdown")
     }
 
+    /// Notes whether it is taken back, or has expired, everywhere: nobody was shown it, or will be. A request stays readable.
+    pub(super) fn note_fate(&mut self) {
+        let is_lost =
+            |one: &Receipt| matches!(one.status, ReceiptStatus::Withdrawn | ReceiptStatus::Expired);
+        // Whoever claims a request, or answers the user's mail, reads on.
+        let is_read_on = self.kind == MessageKind::Request.as_str() || self.is_for_user();
+        self.taken_back =
+            !is_read_on && !self.receipts.is_empty() && self.receipts.iter().all(is_lost);
+    }
+
+    fn is_for_user(&self) -> bool {
+        self.to == Author::Human.to_string()
+    }
+
     /// Says whether it is from or to a member.
     pub fn concerns(&self, name: &str) -> bool {
         let senders = [Some(&self.from), self.for_member.as_ref()];
@@ -203,8 +222,9 @@ impl Letter {
         }
     }
 
-    /// Notes that it waits no longer for the way to another project.
+    /// Notes that it waits no longer: for the way to another project, or for somebody who fits.
     pub(super) fn is_given_up(&mut self, at: Moment) {
+        self.taken_back = self.receipts.is_empty() && !self.is_for_user();
         let waits = |receipt: &&mut Receipt| receipt.status == ReceiptStatus::Queued;
         let waiting = self.receipts.iter_mut().filter(waits);
         waiting.for_each(|receipt| receipt.ends(ReceiptStatus::Expired, at));

@@ -256,6 +256,11 @@ impl TraceMessage {
         }
     }
 
+    /// Says whether the bridge speaks in it: a notice, or a reminder in the name of a member.
+    pub fn is_of_bridge(&self) -> bool {
+        self.agent == Author::Bridge.to_string()
+    }
+
     /// Says who sends it.
     pub fn sender(&self) -> String {
         let whose = self.for_member.as_ref().map(|name| format!(" for {name}"));

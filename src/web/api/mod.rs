@@ -4,6 +4,7 @@
 mod check_caller;
 mod read_answers;
 mod read_request;
+mod taken_back;
 mod read_routes;
 mod log_events;
 mod event_routes;

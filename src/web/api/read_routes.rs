@@ -9,6 +9,7 @@ use super::read_answers::{
     WhichUsage, WhichWords, Workflows, board, expensive, extra, snapshot,
 };
 use super::read_request::{Asked, Named, wrong_query};
+use super::taken_back::{readable, readable_hits};
 use crate::reader::WholeTask;
 use crate::view::{Board, SpentBy};
 use crate::web::pages::View;
@@ -80,12 +81,13 @@ pub(super) async fn messages(
             let _read = expensive(&state, &program)?;
             let older = extra(&state, View::Conversation, Some(before)).await?.older;
             let older = older.unwrap_or_default();
-            MessagePage { seq, messages: older.letters, has_more: older.has_more }
+            let messages = older.letters.into_iter().map(readable).collect();
+            MessagePage { seq, messages, has_more: older.has_more }
         }
         (None, after) => {
             let after = after.unwrap_or_default();
             let letters = snapshot.letters.iter().filter(|letter| letter.seq > after);
-            let messages = letters.cloned().collect();
+            let messages = letters.cloned().map(readable).collect();
             // The snapshot has the last messages alone.
             let first = snapshot.letters.first().map_or(0, |letter| letter.seq);
             MessagePage { seq, messages, has_more: after + 1 < first }
@@ -109,7 +111,7 @@ pub(super) async fn thread(
         );
         return Err(problem.with_hint("`/api/v1/messages` names the thread of each message"));
     }
-    Ok(Json(Thread { messages }))
+    Ok(Json(Thread { messages: messages.into_iter().map(readable).collect() }))
 }
 
 pub(super) async fn usage(
@@ -134,8 +136,9 @@ pub(super) async fn search(
 ) -> Answer<Hits> {
     let read = expensive(&state, &program)?;
     let found = found(&state, which.q, read).await;
-    match found.trouble {
-        Some(trouble) => Err(wrong_query(&trouble)),
-        None => Ok(Json(Hits { hits: found.hits, has_more: found.has_more })),
+    if let Some(trouble) = found.trouble {
+        return Err(wrong_query(&trouble));
     }
+    let hits = readable_hits(&state, found.hits).await?;
+    Ok(Json(Hits { hits, has_more: found.has_more }))
 }

@@ -297,8 +297,8 @@ async fn an_urgent_message_interrupts_a_turn_that_accepts_none_and_its_task_goes
          other agents ---\n[orchestrator → you] urgent: not those in docs\n[orchestrator → you] no \
          hurry\n--- End messages ---\n\nYour task: count the files";
     assert_eq!(output, expected);
-    assert_eq!(methods(&stage, &normal), ["inject"]);
-    assert_eq!(methods(&stage, &urgent), ["inject"]);
+    assert_eq!(methods(&stage, &normal), ["interrupt"]);
+    assert_eq!(methods(&stage, &urgent), ["interrupt"]);
     // It is one task, started and finished once.
     assert_eq!(stage.events_of("task_started").len(), 1);
     assert_eq!(stage.events_of("task_finished").len(), 1);
@@ -310,7 +310,7 @@ async fn an_urgent_message_interrupts_a_turn_that_accepts_none_and_its_task_goes
 
 #[tokio::test]
 async fn a_high_message_interrupts_too_unless_the_profile_leaves_that_to_urgent_ones() {
-    for (interrupt, method) in [("high", "inject"), ("urgent", "prompt"), ("never", "prompt")] {
+    for (interrupt, method) in [("high", "interrupt"), ("urgent", "prompt"), ("never", "prompt")] {
         let profile = format!("[agents.scripted]\ninterrupt = \"{interrupt}\"");
         let stage = Stage::new(OUT_OF_REACH).with_profiles(&profile);
         let lead = stage.orchestrator().await;
@@ -323,7 +323,7 @@ async fn a_high_message_interrupts_too_unless_the_profile_leaves_that_to_urgent_
             gate.send("ann", "go on").await;
         }
         let output = lead.done(&task).await;
-        assert_eq!(output.contains("high: not those in docs"), method == "inject", "{output}");
+        assert_eq!(output.contains("high: not those in docs"), method == "interrupt", "{output}");
         lead.until_agent("ann", |agent| agent["messages_pending"] == 0).await;
         assert_eq!(methods(&stage, &high), [method], "{interrupt}");
         lead.until_idle("ann").await;

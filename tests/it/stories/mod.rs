@@ -2,6 +2,7 @@
 
 mod absent_member;
 mod decided_by_user;
+mod example_team;
 mod kept_trace;
 mod lapsed_claims;
 mod over_http;

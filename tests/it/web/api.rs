@@ -114,3 +114,53 @@ async fn whoever_has_no_key_learns_what_to_do_and_nothing_else() {
     web.end().await;
     lead.close().await;
 }
+
+/// What its sender took back before anybody read it, or what waited for nobody, has words that no key reads, as no member does.
+#[tokio::test]
+async fn a_key_reads_no_words_that_were_taken_back_before_anybody_read_them() {
+    let stage = Stage::new(SCRIPT);
+    let lead = stage.orchestrator().await;
+    let ann = stage.peer("ann").await;
+    ann.close().await;
+    let key = json_of(&stage, &["key", "new", "dashboard"]).await;
+    let bearer = format!("Authorization: Bearer {}\r\n", key["secret"].as_str().unwrap());
+    let web = WebServer::start(&stage, &[]).await;
+    let sent = async |to: &str, content: &str, more: Value| {
+        let message = json!({ "to": to, "content": content, "more": more });
+        lead.call("send_message", message).await["message_id"].as_str().unwrap().to_owned()
+    };
+    let about = json!({ "ref": "vault", "attachments": [{ "name": "vault.txt", "content": "x" }] });
+    let first = sent("ann", "the code is marigold", about).await;
+    let to_nobody = sent("#news", "marigold for all", json!({ "queue": true })).await;
+    let found = body(&web.get("/api/v1/search?q=marigold", &bearer).await, 200);
+    assert_eq!(found["hits"].as_array().unwrap().len(), 2, "{found}");
+    let next = sent("ann", "forget it", json!({ "supersedes": first })).await;
+    sent("#news", "nothing new", json!({ "queue": true, "supersedes": to_nobody })).await;
+
+    let found = body(&web.get("/api/v1/search?q=marigold", &bearer).await, 200);
+    assert_eq!(found["hits"], json!([]), "{found}");
+    let messages = body(&web.get("/api/v1/messages", &bearer).await, 200);
+    let older = body(&web.get("/api/v1/messages?before=100000", &bearer).await, 200);
+    let thread = body(&web.get(&format!("/api/v1/threads/{first}"), &bearer).await, 200);
+    for (answer, ids) in
+        [(&messages, [&first, &to_nobody]), (&older, [&first, &to_nobody]), (&thread, [&first; 2])]
+    {
+        assert!(!answer.to_string().contains("marigold"), "{answer}");
+        assert!(!answer.to_string().contains("vault"), "{answer}");
+        for id in ids {
+            let letters = answer["messages"].as_array().unwrap();
+            let letter = letters.iter().find(|letter| letter["message_id"] == **id).unwrap();
+            assert_eq!(letter["taken_back"], true, "{letter}");
+        }
+    }
+    let text = |id: &str| {
+        let letters = messages["messages"].as_array().unwrap();
+        letters.iter().find(|letter| letter["message_id"] == id).unwrap()["text"].clone()
+    };
+    assert_eq!(text(&next), "forget it");
+    // Its user reads all of the log.
+    let told = done(&stage, &["messages", "--thread", &first]).await;
+    assert!(told.contains("the code is marigold"), "{told}");
+    web.end().await;
+    lead.close().await;
+}

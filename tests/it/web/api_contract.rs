@@ -35,10 +35,10 @@ struct Ids {
 /// Returns the path and the body of an example for each operation.
 fn examples(ids: &Ids) -> BTreeMap<&'static str, (String, Value)> {
     let get = |path: &str| (path.to_owned(), Value::Null);
-    let message = json!({ "to": "ann", "content": "hi", "priority": "high", "signal": "sense", "ttl_seconds": 60 });
+    let message = json!({ "to": "ann", "content": "hi", "priority": "high", "signal": "sense", "ttl_seconds": 60, "payload": { "build": 7 }, "attachments": [{ "name": "log", "content": "red" }], "ref": "src" });
     let signal = json!({ "signal_type": "query", "content": "hi", "from_role": "ci", "to_role": "ann", "urgency": 0.8 });
     let named = |id: &str| json!({ "signal_id": id });
-    let agent_message = json!({ "recipient": { "name": "ann" }, "content": "hi", "metadata": { "priority": "high" } });
+    let agent_message = json!({ "recipient": { "name": "ann" }, "content": "hi", "metadata": { "priority": "high" }, "type": "notification", "context": { "issue_id": "45" }, "attachments": [{ "type": "code", "name": "a.py", "content": "x" }] });
     BTreeMap::from([
         ("get /status", get("/status")),
         ("get /members", get("/members")),

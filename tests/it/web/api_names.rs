@@ -2,6 +2,9 @@
 
 use serde_json::{Value, json};
 
+use cli_team_bridge::domain::time::iso8601;
+use cli_team_bridge::sys::clock;
+
 use super::api_client::ApiClient;
 use super::http_client::WebServer;
 use crate::support::Stage;
@@ -88,28 +91,26 @@ async fn signals_are_emitted_claimed_by_one_and_acknowledged() {
     lead.close().await;
 }
 
-#[tokio::test]
-async fn what_the_model_has_not_is_said_and_nobody_speaks_for_another() {
-    let stage = Stage::new(SCRIPT);
-    let lead = stage.orchestrator().await;
-    let web = WebServer::start(&stage, &["--write"]).await;
-    let ci = ApiClient::new(&stage, &web, "ci", &["--write"]).await;
+/// What is asked for, and the problem that answers it: path, body, status and type.
+type Refused = (&'static str, Value, u16, &'static str);
+
+/// Returns an object with changed fields.
+fn changed(mut object: Value, changes: &Value) -> Value {
+    object.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+    object
+}
+
+fn refused_signals() -> Vec<Refused> {
     let signal = |changes: Value| {
-        let mut signal = json!({ "signal_type": "query", "content": "x", "from_role": "ci", "to_role": "orchestrator" });
-        signal.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
-        signal
+        let signal = json!({ "signal_type": "query", "content": "x", "from_role": "ci", "to_role": "orchestrator" });
+        changed(signal, &changes)
     };
-    let to_lead = |changes: Value| {
-        let mut message = json!({ "content": "x", "recipient": { "name": "orchestrator" } });
-        message.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
-        message
-    };
-    for (path, body, status, kind) in [
+    vec![
         (
             "/emit",
             signal(json!({ "signal_type": "task", "thread_id": "msg-aaaaaaaaaaaa" })),
-            501,
-            "not-yet",
+            404,
+            "no-such-message",
         ),
         ("/emit", signal(json!({ "to_ring": "all" })), 422, "wrong-recipient"),
         ("/emit", signal(json!({ "to_role": null, "to_ring": "news" })), 404, "nobody-fits"),
@@ -133,11 +134,121 @@ async fn what_the_model_has_not_is_said_and_nobody_speaks_for_another() {
         ("/emit", signal(json!({ "signal_type": "moon" })), 400, "wrong-body"),
         ("/claim", json!({ "signal_id": "signal:abc123" }), 404, "no-such-id"),
         ("/ack", json!({ "signal_id": "signal:abc123" }), 404, "no-such-id"),
+    ]
+}
+
+fn refused_kinds_and_times() -> Vec<Refused> {
+    let to_lead = |changes: Value| {
+        changed(json!({ "content": "x", "recipient": { "name": "orchestrator" } }), &changes)
+    };
+    vec![
         ("/messages/send", json!({ "content": "x" }), 422, "wrong-recipient"),
-        ("/messages/send", to_lead(json!({ "context": {} })), 501, "not-yet"),
+        ("/messages/send", to_lead(json!({ "id": "uuid" })), 422, "not-yours"),
+        ("/messages/send", to_lead(json!({ "type": "response" })), 422, "wrong-type"),
+        ("/messages/send", to_lead(json!({ "type": "broadcast" })), 422, "wrong-type"),
+        ("/messages/send", to_lead(json!({ "type": "letter" })), 400, "wrong-body"),
+        (
+            "/messages/send",
+            to_lead(json!({ "metadata": { "created_at": "2026-01-01T00:00:00Z" } })),
+            422,
+            "not-yours",
+        ),
+        (
+            "/messages/send",
+            to_lead(json!({ "metadata": { "max_retries": 5 } })),
+            422,
+            "wrong-retries",
+        ),
+        (
+            "/messages/send",
+            to_lead(json!({ "metadata": { "expires_at": "2026-01-01T00:00:00Z" } })),
+            422,
+            "wrong-time",
+        ),
+        (
+            "/messages/send",
+            to_lead(json!({ "metadata": { "expires_at": "soon" } })),
+            422,
+            "wrong-time",
+        ),
+    ]
+}
+
+fn refused_recipients_and_contents() -> Vec<Refused> {
+    let to_lead = |changes: Value| {
+        changed(json!({ "content": "x", "recipient": { "name": "orchestrator" } }), &changes)
+    };
+    vec![
+        (
+            "/messages/send",
+            to_lead(json!({ "recipient": { "name": "orchestrator", "agent_id": "s99" } })),
+            422,
+            "wrong-recipient",
+        ),
+        (
+            "/messages/send",
+            to_lead(json!({ "recipient": { "name": "orchestrator", "role": "roofer" } })),
+            422,
+            "wrong-recipient",
+        ),
+        ("/messages/send", to_lead(json!({ "recipient": {} })), 422, "wrong-recipient"),
+        (
+            "/messages/send",
+            to_lead(json!({ "sender": { "agent_id": "s99" } })),
+            422,
+            "wrong-recipient",
+        ),
+        (
+            "/messages/send",
+            to_lead(json!({ "context": { "conversation_id": "conv-789" } })),
+            404,
+            "no-such-id",
+        ),
+        (
+            "/messages/send",
+            to_lead(json!({ "context": { "conversation_id": "msg-aaaaaaaaaaaa" } })),
+            404,
+            "no-such-message",
+        ),
+        (
+            "/messages/send",
+            to_lead(json!({ "context": { "knowledge_base": "x" } })),
+            400,
+            "wrong-body",
+        ),
+        (
+            "/messages/send",
+            to_lead(json!({ "attachments": [{ "url": "../outside.txt" }] })),
+            422,
+            "wrong-attachment",
+        ),
+        (
+            "/messages/send",
+            to_lead(json!({ "attachments": [{ "name": "x" }] })),
+            422,
+            "wrong-attachment",
+        ),
+        (
+            "/messages",
+            json!({ "to": "orchestrator", "content": "x", "attachments": [{ "path": "nowhere.rs" }] }),
+            422,
+            "wrong-attachment",
+        ),
+        (
+            "/messages",
+            json!({ "to": "orchestrator", "content": "x", "payload": { "x": "y".repeat(70_000) } }),
+            422,
+            "wrong-payload",
+        ),
+        (
+            "/messages",
+            json!({ "to": "orchestrator", "content": "x", "ref": " " }),
+            422,
+            "empty-text",
+        ),
         ("/messages/send", to_lead(json!({ "sender": { "name": "ann" } })), 403, "not-you"),
         ("/messages/broadcast", to_lead(json!({})), 422, "wrong-recipient"),
-        ("/messages/broadcast", json!({ "content": "x", "action": "report_bug" }), 501, "not-yet"),
+        ("/messages/broadcast", json!({ "content": "x", "action": "dance" }), 422, "wrong-signal"),
         ("/messages/send", to_lead(json!({ "recipient_all": true })), 422, "wrong-recipient"),
         (
             "/messages/send",
@@ -152,10 +263,19 @@ async fn what_the_model_has_not_is_said_and_nobody_speaks_for_another() {
             422,
             "wrong-urgency",
         ),
-    ] {
+    ]
+}
+
+#[tokio::test]
+async fn what_no_team_can_do_is_said_and_nobody_speaks_for_another() {
+    let stage = Stage::new(SCRIPT);
+    let lead = stage.orchestrator().await;
+    let web = WebServer::start(&stage, &["--write"]).await;
+    let ci = ApiClient::new(&stage, &web, "ci", &["--write"]).await;
+    let refused = [refused_signals(), refused_kinds_and_times(), refused_recipients_and_contents()];
+    for (path, body, status, kind) in refused.concat() {
         let problem = ci.post(path, &body, status).await;
         assert_eq!(problem["type"], kind, "{path} {body}: {problem}");
-        assert!(status != 501 || problem["hint"].is_string(), "{problem}");
     }
     for path in ["/inbox/orchestrator", "/messages/agent/orchestrator/inbox"] {
         assert_eq!(ci.get(path, 403).await["type"], "not-you");
@@ -226,4 +346,118 @@ async fn signals_and_agent_messages_reach_roles_and_rings_with_urgency_and_an_en
     assert_eq!(review["response_seconds"], 60);
     web.end().await;
     lead.close().await;
+}
+
+/// All fields of an agent message, with what its reader has of them.
+#[tokio::test]
+async fn an_agent_message_has_all_its_fields() {
+    let stage = Stage::new(SCRIPT);
+    std::fs::create_dir_all(stage.project().join("src")).unwrap();
+    std::fs::write(stage.project().join("src/cache.py"), "cache = {}").unwrap();
+    let lead = stage.orchestrator().await;
+    let web = WebServer::start(&stage, &["--write"]).await;
+    let eng = ApiClient::new(&stage, &web, "eng", &["--read", "--write"]).await;
+    let asked = lead.call("list_agents", json!({})).await;
+    let lead_id = asked["agents"][0]["id"].clone();
+    let in_an_hour = iso8601(clock::now().wall_ms + 3_600_000);
+    let first = json!({
+        "type": "request", "sender": { "name": "eng", "role": "Engineer" },
+        "recipient": { "name": "orchestrator", "agent_id": lead_id }, "action": "request_guidance",
+        "content": "Write-through or write-behind?",
+        "attachments": [
+            { "type": "code", "name": "idea.py", "content": "pass", "mime_type": "text/x-python" },
+            { "type": "file", "url": "src/cache.py" },
+            { "name": "the issue", "url": "https://tracker.example/456" },
+        ],
+        "context": { "project_id": "proj-123", "issue_id": "issue-456", "sprint_id": "sprint-3" },
+        "metadata": {
+            "priority": "low", "requires_response": true, "expires_at": in_an_hour, "retry_count": 0,
+            "max_retries": 3,
+        },
+    });
+    let first = eng.post("/messages/send", &first, 201).await["message_id"].clone();
+    let second = json!({
+        "type": "stream", "recipient": { "agent_id": lead_id }, "content": "Half of it is done.",
+        "context": { "conversation_id": first, "parent_message_id": first },
+    });
+    let second = eng.post("/messages/send", &second, 201).await["message_id"].clone();
+    let heard = lead.all_heard().await;
+    let one = |id: &Value| heard.iter().find(|one| one["id"] == *id).cloned().unwrap();
+    let (asks, says) = (one(&first), one(&second));
+    assert_eq!(
+        (&asks["signal"], &asks["ref"], &asks["response_seconds"], &asks["priority"]),
+        (&json!("request_guidance"), &json!("issue-456"), &json!(300), &json!("low"))
+    );
+    let context = json!({ "project_id": "proj-123", "sprint_id": "sprint-3" });
+    assert_eq!(asks["payload"], json!({ "context": context, "sender_role": "Engineer" }), "{asks}");
+    let attached: Vec<_> = asks["attachments"].as_array().unwrap().iter().collect();
+    let names: Vec<_> = attached.iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["idea.py", "cache.py", "the issue"], "{asks}");
+    assert!(attached[1].to_string().contains("src/cache.py"), "{asks}");
+    let url = json!({ "id": format!("{}/3", first.as_str().unwrap()) });
+    let url = lead.call("check_messages", url).await;
+    assert_eq!(url["messages"][0]["content"], "https://tracker.example/456");
+    assert_eq!(
+        (&says["thread_id"], &says["signal"]),
+        (&first, &json!("report_progress")),
+        "{says}"
+    );
+    let sent = stage.events_of("message_sent");
+    let ttl = sent.iter().find(|sent| sent["id"] == first).unwrap()["more"]["ttl_seconds"].clone();
+    assert!((3_500..=3_600).contains(&ttl.as_u64().unwrap()), "{ttl}");
+
+    // A conversation is one thread.
+    let alone = json!({ "to": "orchestrator", "content": "something else" });
+    let alone = eng.post("/messages", &alone, 201).await["message_id"].clone();
+    let torn = json!({
+        "recipient": { "name": "orchestrator" }, "content": "x", "in_response_to": alone,
+        "context": { "conversation_id": first },
+    });
+    assert_eq!(eng.post("/messages/send", &torn, 422).await["type"], "wrong-context");
+    web.end().await;
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn a_broadcast_may_have_an_action_and_a_task_a_thread() {
+    let stage = Stage::new(SCRIPT);
+    let lead = stage.orchestrator().await;
+    let ann = stage.peer("ann").await;
+    let web = WebServer::start(&stage, &["--write"]).await;
+    let po = ApiClient::new(&stage, &web, "po", &["--read", "--write"]).await;
+    let goals = json!({
+        "type": "broadcast", "recipient_all": true, "action": "announce_decision", "content": "Goals: 1) auth",
+        "metadata": { "priority": "high", "requires_response": false },
+        "attachments": [{ "name": "goals.md", "content": "1) auth" }],
+    });
+    let sent = po.post("/messages/broadcast", &goals, 201).await;
+    assert_eq!(sent["delivered_to"], json!(["ann", "orchestrator"]), "{sent}");
+    let asked = json!({
+        "content": "Who is free?", "action": "question", "metadata": { "response_timeout_seconds": 60 },
+    });
+    po.post("/messages/broadcast", &asked, 201).await;
+    let work = json!({ "content": "Implement #45", "action": "delegate_task" });
+    let work = po.post("/messages/broadcast", &work, 201).await;
+    let heard = ann.all_heard().await;
+    let one = |id: &Value| heard.iter().find(|one| one["id"] == *id).cloned().unwrap();
+    let decision = one(&sent["message_id"]);
+    assert_eq!(
+        (&decision["signal"], &decision["priority"], &decision["attachments"][0]["name"]),
+        (&json!("announce_decision"), &json!("high"), &json!("goals.md")),
+        "{decision}"
+    );
+    assert_eq!(one(&work["message_id"])["request_id"], work["request_id"]);
+
+    let task = json!({
+        "signal_type": "task", "content": "Test it", "from_role": "po", "thread_id": sent["message_id"],
+    });
+    let task = po.post("/emit", &task, 201).await;
+    let claimed = json!({ "request_id": task["signal_id"] });
+    let claimed = ann.call("claim_request", claimed).await;
+    let thread = sent["message_id"].as_str().unwrap();
+    assert_eq!(claimed["request"]["context"], format!("from the thread of {thread}"), "{claimed}");
+    web.end().await;
+    for member in [lead, ann] {
+        member.close().await;
+    }
 }

@@ -76,16 +76,26 @@ fn project(project: &ProjectView) -> Vec<String> {
         }
     };
     let file = match file {
-        FileView::Good => None,
-        FileView::Invalid { why, .. } => {
-            let first = why.lines().next().unwrap_or_default();
-            Some(format!("no tool works until this is corrected: {}", beginning(first, SHOWN)))
-        }
-        FileView::Unapproved { title, command } => Some(format!(
+        FileView::Good => Vec::new(),
+        FileView::Invalid { why, .. } => problems(why),
+        FileView::Unapproved { title, command } => vec![format!(
             "{title} would run programs or raise limits; `{command}` shows it, and asks for your approval"
-        )),
+        )],
     };
-    [Some(format!("{root}: {state}")), file].into_iter().flatten().collect()
+    [format!("{root}: {state}")].into_iter().chain(file).collect()
+}
+
+/// Returns the problems of a configuration, each on a line of its own.
+fn problems(why: &str) -> Vec<String> {
+    let shown: Vec<_> = why.lines().map(|line| beginning(line, SHOWN)).collect();
+    match shown.as_slice() {
+        [only] => vec![format!("no tool works until this is corrected: {only}")],
+        all => {
+            let heading = "no tool works until these are corrected:".to_owned();
+            let lines = all.iter().map(|line| format!("  {line}"));
+            [heading].into_iter().chain(lines).collect()
+        }
+    }
 }
 
 fn count(number: usize, what: &str) -> String {
@@ -106,10 +116,16 @@ mod tests {
             project(&ProjectView::Found { root, file, bus })
         };
         assert_eq!(lines(FileView::Good), ["\"/p\": no team yet"]);
-        let (place, why) = ("/p/x:1:2".to_owned(), "/p/x:1:2: no\n/p/x:2:2: nor this".to_owned());
+        let invalid = |why: &str| {
+            lines(FileView::Invalid { place: "/p/x:1:2".to_owned(), why: why.to_owned() })
+        };
         assert_eq!(
-            lines(FileView::Invalid { place, why })[1..],
+            invalid("/p/x:1:2: no")[1..],
             ["no tool works until this is corrected: /p/x:1:2: no"]
+        );
+        assert_eq!(
+            invalid("/p/x:1:2: no\n/p/x:2:2: nor this")[1..],
+            ["no tool works until these are corrected:", "  /p/x:1:2: no", "  /p/x:2:2: nor this"]
         );
         let (title, command) = ("its file".to_owned(), "x trust".to_owned());
         assert_eq!(

@@ -131,6 +131,26 @@ async fn reading_a_pushed_message_by_its_id_proves_it() {
 }
 
 #[tokio::test]
+async fn asking_for_what_a_pushed_message_has_not_proves_nothing() {
+    let team = Team::new();
+    let mut ann = team.member("ann").await;
+    let mut bob = Client::of(pushing(&team, "bob").await);
+    bob.initialize().await;
+    let id = sent(&mut ann, "bob", "read me").await;
+    pushed(&mut bob).await;
+    for (part, why) in [("/payload", "has no payload"), ("/1", "has 0 attachments")] {
+        let asked = json!({ "id": format!("{id}{part}") });
+        let error = bob.refused("check_messages", asked).await;
+        assert!(error.contains(why), "{error}");
+    }
+    let asked = json!({ "id": id, "agent_id": "ann" });
+    let error = bob.refused("check_messages", asked).await;
+    assert!(error.contains("leave out agent_id"), "{error}");
+    let receipts = ann.call("check_messages", json!({ "id": id })).await;
+    assert_eq!(receipts["receipts"][0]["state"], "handed", "{receipts}");
+}
+
+#[tokio::test]
 async fn a_wait_gets_the_message_instead_of_a_push() {
     let team = Team::new();
     let mut ann = team.member("ann").await;

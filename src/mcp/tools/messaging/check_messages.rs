@@ -179,10 +179,8 @@ impl Tool for CheckMessages {
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
         let request = requested(input)?;
-        if let Some(id) = request.named() {
-            caller.call.name_message(id).await?;
-        }
-        match request {
+        let named = request.named().cloned();
+        let output = match request {
             Request::Unread { filter, limit } => unread(caller, filter, limit).await,
             Request::History { cursor, filter, limit } => past(caller, cursor, filter, limit).await,
             Request::Thread { id, cursor, limit } => of_thread(caller, id, cursor, limit).await,
@@ -193,7 +191,12 @@ impl Tool for CheckMessages {
                 Ok(Output::of(vec![view], None))
             }
             Request::Output { task, offset } => said_before(caller, task, offset).await,
+        };
+        // Whoever asks for what the message has not may never have seen it.
+        if let (Some(id), Ok(_)) = (&named, &output) {
+            caller.call.name_message(id).await?;
         }
+        output
     }
 }
 

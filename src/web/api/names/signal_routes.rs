@@ -8,7 +8,8 @@ use axum::http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::not_yet::{address_of_role, check_own_name, not_yet};
+use super::named_member::{address_of_role, check_own_name, wrong};
+use super::shared_thread::first_of_thread;
 use crate::bus::Membership;
 use crate::bus::rules::Refusal;
 use crate::domain::ids::{MessageId, RequestId};
@@ -42,7 +43,7 @@ pub(in crate::web::api) struct NewSignal {
     urgency: Option<f64>,
     /// After how many seconds it expires: a task that nobody has claimed, another signal that nobody has seen.
     ttl_seconds: Option<u64>,
-    /// The message or request that it answers.
+    /// The message or request that it answers. A task begins a thread of its own: its context names the one from which it comes.
     thread_id: Option<String>,
 }
 
@@ -93,9 +94,6 @@ pub(in crate::web::api) async fn emit(
     Given(signal): Given<NewSignal>,
 ) -> Result<(StatusCode, Json<EmittedSignal>), Problem> {
     check_own_name(&program.name, &signal.from_role)?;
-    if signal.signal_type == SignalType::Task && signal.thread_id.is_some() {
-        return Err(not_yet("a task within a thread", "leave `thread_id` out"));
-    }
     let me = as_member(&state, &program).await?;
     let to = address(&me, signal.to_role, signal.to_ring)?;
     let NewSignal { signal_type, content, urgency, ttl_seconds, thread_id, .. } = signal;
@@ -103,7 +101,7 @@ pub(in crate::web::api) async fn emit(
         let new = NewRequest {
             to,
             description: content,
-            context: None,
+            context: followed(&me, thread_id.as_deref()).await?,
             timeout_seconds: None,
             ttl_seconds,
             lease_seconds: None,
@@ -124,6 +122,13 @@ pub(in crate::web::api) async fn emit(
         EmittedSignal { signal_id: sent.message_id, stored_as: "message", urgent: sent.urgent }
     };
     Ok((StatusCode::CREATED, Json(emitted)))
+}
+
+/// Says from which thread a request comes, if it comes from one that this member knows.
+async fn followed(me: &Membership, id: Option<&str>) -> Result<Option<String>, Problem> {
+    let Some(id) = id else { return Ok(None) };
+    let first = first_of_thread(me, id).await?;
+    Ok(Some(format!("from the thread of {first}")))
 }
 
 impl SignalType {
@@ -151,10 +156,7 @@ fn address(
         (None, None) => Ok(None),
         (Some(role), None) => Ok(Some(address_of_role(me, role)?)),
         (None, Some(ring)) => Ok(Some(format!("#{ring}"))),
-        (Some(_), Some(_)) => {
-            let title = "A signal goes to a role or to a ring, not to both";
-            Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "wrong-recipient", title))
-        }
+        (Some(_), Some(_)) => Err(wrong("A signal goes to a role or to a ring, not to both")),
     }
 }
 

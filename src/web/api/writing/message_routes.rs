@@ -7,12 +7,17 @@ use axum::extract::{Extension, State};
 use axum::http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::as_member::as_member;
+use super::attached_files::{NewAttachment, attached};
 use super::why_refused::why_not;
-use crate::bus::Outgoing;
 use crate::bus::event::Envelope;
-use crate::domain::messaging::{Priority, Signal, Urgency, scaled};
+use crate::bus::rules::Refusal;
+use crate::bus::{BusError, Membership, Outgoing, SentMessage as SentOnBus};
+use crate::domain::ids::MessageId;
+use crate::domain::messaging::{Attachment, Priority, Signal, Urgency, mentioned, scaled};
+use crate::domain::name::Name;
 use crate::web::api::read_request::Given;
 use crate::web::problem::Problem;
 use crate::web::programs::Program;
@@ -38,6 +43,22 @@ pub(in crate::web::api) struct NewMessage {
     pub(in crate::web::api) ttl_seconds: Option<u64>,
     /// After how many seconds without an answer its recipient is reminded, 1 to 86,400.
     pub(in crate::web::api) response_seconds: Option<u64>,
+    /// What it says to programs; at most 64 KiB.
+    pub(in crate::web::api) payload: Option<Map<String, Value>>,
+    /// At most 8 texts or files of the project.
+    #[serde(default)]
+    pub(in crate::web::api) attachments: Vec<NewAttachment>,
+    /// What it is about: a path, a commit or a number.
+    #[serde(rename = "ref")]
+    pub(in crate::web::api) reference: Option<String>,
+    /// A message of this program, whose place it takes.
+    pub(in crate::web::api) supersedes: Option<String>,
+    /// Whether it waits for the first who fits the group, if nobody does.
+    #[serde(default)]
+    pub(in crate::web::api) queue: bool,
+    /// Whether each @name and @role in its text gets a copy.
+    #[serde(default)]
+    pub(in crate::web::api) mention: bool,
 }
 
 /// How urgent a message is.
@@ -52,7 +73,10 @@ pub(in crate::web::api) enum HowUrgent {
 
 impl NewMessage {
     /// Returns how much it matters, and what it has beside its text.
-    fn envelope(&self) -> Result<(Priority, Option<Box<Envelope>>), Problem> {
+    fn envelope(
+        &self,
+        attachments: Vec<Attachment>,
+    ) -> Result<(Priority, Option<Box<Envelope>>), Problem> {
         let wrong = |kind, title| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, kind, title);
         let signal = self.signal.as_deref().map(Signal::parse).transpose().map_err(|error| {
             wrong("wrong-signal", "There is no such signal").with_detail(error.to_string())
@@ -72,12 +96,22 @@ impl NewMessage {
             HowUrgent::Urgent => Priority::Urgent,
         });
         let (priority, urgency) = scaled(said, exactly.transpose()?, signal.as_ref());
+        let supersedes = self.supersedes.as_deref().map(MessageId::parse).transpose();
+        let (mentions, mentioned_sessions) =
+            if self.mention { mentioned(&self.content) } else { Default::default() };
         let more = Envelope {
             signal,
             urgency,
+            payload: self.payload.clone(),
+            attachments,
+            reference: self.reference.clone(),
+            supersedes: supersedes.map_err(|error| why_not(&Refusal::from(error).into()))?,
             ttl_seconds: self.ttl_seconds,
             response_seconds: self.response_seconds,
-            ..Envelope::default()
+            queue: self.queue,
+            mentions,
+            mentioned_sessions,
+            origin: None,
         };
         Ok((priority, (!more.is_empty()).then(|| Box::new(more))))
     }
@@ -113,6 +147,9 @@ pub(in crate::web::api) struct SentBroadcast {
     /// Missing if nobody was there to read it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::web::api) message_id: Option<String>,
+    /// The request that it has opened: work for all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_id: Option<String>,
     /// The members in whose inboxes it is.
     delivered_to: Vec<String>,
     /// The live members that it does not reach: their inbox is full, or they do not respond.
@@ -137,18 +174,31 @@ pub(in crate::web::api) async fn send_as(
     new: NewMessage,
 ) -> Result<SentMessage, Problem> {
     let me = as_member(state, program).await?;
-    let (priority, more) = new.envelope()?;
-    let NewMessage { to, content, reply_to, .. } = new;
-    let mut call = me.call();
-    let sent = call.send_out(Outgoing { to, content, reply_to, priority, more }).await;
+    let (sent, priority) = send_out(state, &me, new).await?;
     let sent = sent.map_err(|error| why_not(&error))?;
-    call.answered().await;
     let audience = me.bus().look(|state| Some(state.message(&sent.id)?.audience.to_string()));
     let to = audience.unwrap_or_default();
     let live = sent.recipients.iter().any(|(_, is_live)| *is_live);
     let urgent = priority >= Priority::High;
     let request_id = sent.request.map(String::from);
     Ok(SentMessage { message_id: sent.id.into(), to, live, urgent, request_id })
+}
+
+/// Sends a message. The outer error is one of the message in itself.
+async fn send_out(
+    state: &ServerState,
+    me: &Membership,
+    mut new: NewMessage,
+) -> Result<(Result<SentOnBus, BusError>, Priority), Problem> {
+    let attachments = attached(state, std::mem::take(&mut new.attachments)).await?;
+    let (priority, more) = new.envelope(attachments)?;
+    let NewMessage { to, content, reply_to, .. } = new;
+    let mut call = me.call();
+    let sent = call.send_out(Outgoing { to, content, reply_to, priority, more }).await;
+    if sent.is_ok() {
+        call.answered().await;
+    }
+    Ok((sent, priority))
 }
 
 pub(in crate::web::api) async fn broadcast(
@@ -170,9 +220,30 @@ pub(in crate::web::api) async fn broadcast_as(
     let mut call = me.call();
     let sent = call.broadcast(new.content).await.map_err(|error| why_not(&error))?;
     call.answered().await;
+    Ok(reached(&me, sent))
+}
+
+/// Writes a message with more than a text to all, as the program that asks. Nobody may be there to read it.
+pub(in crate::web::api) async fn send_to_all_as(
+    state: &ServerState,
+    program: &Program,
+    new: NewMessage,
+) -> Result<SentBroadcast, Problem> {
+    let me = as_member(state, program).await?;
+    me.bus().reap_dead_sessions().await.map_err(|error| why_not(&error))?;
+    let sent = match send_out(state, &me, new).await?.0 {
+        Err(BusError::Refused(Refusal::NobodyElse)) => None,
+        outcome => Some(outcome.map_err(|error| why_not(&error))?),
+    };
+    Ok(reached(&me, sent))
+}
+
+/// Says whom a message to all has reached.
+fn reached(me: &Membership, sent: Option<SentOnBus>) -> SentBroadcast {
     let message_id = sent.as_ref().map(|sent| sent.id.to_string());
+    let request_id = sent.as_ref().and_then(|sent| sent.request.as_ref()).map(ToString::to_string);
     let duplicate = sent.as_ref().is_some_and(|sent| sent.is_double);
-    let reached: BTreeSet<_> =
+    let reached: BTreeSet<Name> =
         sent.into_iter().flat_map(|sent| sent.recipients).map(|(name, _)| name).collect();
     let failed = me.bus().look(|state| {
         let live = state.live_sessions().into_iter().map(|session| session.name.clone());
@@ -180,5 +251,5 @@ pub(in crate::web::api) async fn broadcast_as(
         missed.map(|name| name.to_string()).collect()
     });
     let delivered_to = reached.into_iter().map(|name| name.to_string()).collect();
-    Ok(SentBroadcast { message_id, delivered_to, failed, duplicate })
+    SentBroadcast { message_id, request_id, delivered_to, failed, duplicate }
 }

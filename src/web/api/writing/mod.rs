@@ -2,6 +2,7 @@
 
 mod why_refused;
 mod as_member;
+mod attached_files;
 mod message_routes;
 mod inbox_routes;
 mod request_routes;
@@ -9,12 +10,13 @@ mod task_routes;
 mod permission_routes;
 
 pub(super) use self::as_member::{as_member, end_membership};
+pub(super) use self::attached_files::NewAttachment;
 pub(super) use self::inbox_routes::{
     Acknowledged, Inbox, WhichUnread, acknowledge, acknowledged, inbox, inbox_of,
 };
 pub(super) use self::message_routes::{
     HowUrgent, NewBroadcast, NewMessage, SentBroadcast, SentMessage, broadcast, broadcast_as, send,
-    send_as,
+    send_as, send_to_all_as,
 };
 pub(super) use self::permission_routes::{AnsweredPermission, PermissionAnswer, answer_permission};
 pub(super) use self::request_routes::{

@@ -117,10 +117,11 @@ fn why_refused(refusal: &Refusal) -> Problem {
             unprocessable("needs-reply-to", "Such a signal says something of another message")
                 .with_detail(format!("`{signal}` needs `reply_to`"))
         }
-        Refusal::SecondsOutOfRange { .. } => {
-            unprocessable("wrong-time", "A time is out of its range")
-                .with_detail(refusal.to_string())
-        }
+        Refusal::Shape(_)
+        | Refusal::PayloadTooLong { .. }
+        | Refusal::NoReference { .. }
+        | Refusal::Attachment(_)
+        | Refusal::SecondsOutOfRange { .. } => wrong_envelope(refusal),
         Refusal::Empty { .. } => unprocessable("empty-text", "A text is empty"),
         Refusal::TooLong { bytes, .. } => {
             let title = "A text is longer than 1 MiB";
@@ -166,6 +167,19 @@ fn why_refused(refusal: &Refusal) -> Problem {
             .with_hint("send the request again: it joins anew"),
         other => conflict("refused", "The team's bus refuses that").with_detail(other.to_string()),
     }
+}
+
+/// Explains what is wrong with what a message has beside its text.
+fn wrong_envelope(refusal: &Refusal) -> Problem {
+    let (kind, title) = match refusal {
+        Refusal::Shape(_) | Refusal::PayloadTooLong { .. } => {
+            ("wrong-payload", "The payload is wrong")
+        }
+        Refusal::NoReference { .. } => ("wrong-ref", "What the message is about is wrong"),
+        Refusal::Attachment(_) => ("wrong-attachment", "An attachment is wrong"),
+        _ => ("wrong-time", "A time is out of its range"),
+    };
+    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, kind, title).with_detail(refusal.to_string())
 }
 
 /// Explains why an agent takes no task.

@@ -106,6 +106,7 @@ pub(super) fn letter(seq: u64, from: &str, to: &str, text: &str) -> Letter {
         reference: None,
         attachments: Vec::new(),
         urgent: seq == 4,
+        taken_back: false,
         receipts: vec![Receipt {
             member: to.to_owned(),
             status: [ReceiptStatus::Seen, ReceiptStatus::Delivered, ReceiptStatus::Unread]
@@ -347,10 +348,9 @@ fn letters() -> Vec<Letter> {
             "Agreed with cay: leases end by the giver's clock. I change two paragraphs.",
         ),
         Letter {
-            receipts: vec!["ann", "ben", "cay"]
-                .into_iter()
+            receipts: ["ann", "ben", "cay"]
                 .map(|member| Receipt::unread(member.to_owned()))
-                .collect(),
+                .to_vec(),
             kind: "broadcast".to_owned(),
             ..letter(5, "human", "all", "Lunch until two.")
         },

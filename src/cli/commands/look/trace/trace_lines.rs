@@ -1,7 +1,7 @@
 //! An exchange as lines for people, oldest first.
 
 use crate::domain::limits;
-use crate::domain::text::counted::counted;
+use crate::domain::text::counted::{counted, counted_as};
 use crate::domain::text::visible_letters::quoted;
 use crate::domain::time::iso8601;
 use crate::view::{Moment, Trace, TraceMessage, TraceStep};
@@ -23,7 +23,15 @@ fn head(trace: &Trace) -> String {
     let thread = trace.thread_id.as_ref().map(|id| format!("thread {id}"));
     let requests = trace.requests.iter().map(|id| format!("request {id}"));
     let about: Vec<_> = thread.into_iter().chain(requests).collect();
-    format!("{}: {}", about.join(", "), counted(trace.nodes.len(), "message"))
+    let (notices, messages): (Vec<_>, Vec<_>) =
+        trace.nodes.iter().partition(|message| message.is_of_bridge());
+    let notices = (!notices.is_empty()).then(|| {
+        let (one, several) = ("notice of the bridge", "notices of the bridge");
+        counted_as(notices.len(), one, several)
+    });
+    let messages = Some(counted(messages.len(), "message"));
+    let counts: Vec<_> = messages.into_iter().chain(notices).collect();
+    format!("{}: {}", about.join(", "), counts.join(", "))
 }
 
 fn of_message(trace: &Trace, message: &TraceMessage) -> Vec<String> {

@@ -135,6 +135,7 @@ fn letter(number: u64, from: &str, to: &str) -> Letter {
         reference: None,
         attachments: Vec::new(),
         urgent: false,
+        taken_back: false,
         receipts: vec![Receipt { status: ReceiptStatus::Seen, ..Receipt::unread(to.to_owned()) }],
     }
 }

@@ -1,0 +1,206 @@
+//! Conversations of single events.
+
+use super::*;
+use crate::bus::event::MessageAcknowledged;
+use crate::bus::state::BodyRef;
+use crate::domain::ids::{CallId, CommandId, SessionId};
+use crate::domain::messaging::{Acknowledgement, Audience, DeliveryMethod};
+use crate::domain::name::Name;
+use crate::domain::time::Tick;
+
+/// Texts that are all in their events.
+struct Inline;
+
+impl Texts for Inline {
+    fn text(&mut self, _: BodyRef) -> Option<String> {
+        None
+    }
+
+    fn long_text(&mut self, _: uuid::Uuid) -> Option<String> {
+        None
+    }
+}
+
+fn name(text: &str) -> Name {
+    Name::parse(text).unwrap()
+}
+
+fn id(number: u64) -> MessageId {
+    MessageId::from_bits(number)
+}
+
+fn sent(number: u64, to: &[&str], text: &str) -> Event {
+    Event::MessageSent(MessageSent {
+        id: id(number),
+        kind: MessageKind::Message,
+        from: Author::Member(name("ann")),
+        audience: Audience::All,
+        to: to.iter().map(|to| name(to)).collect::<Vec<_>>().into(),
+        request: None,
+        task: None,
+        claimed_by: None,
+        reply_to: None,
+        thread: None,
+        ends: Vec::new(),
+        priority: Priority::Normal,
+        quiet: false,
+        more: None,
+        body: Body::Text(text.to_owned()),
+    })
+}
+
+fn handed(number: u64, to: &str, call: CallId) -> Event {
+    Event::MessageHanded {
+        ids: vec![id(number)],
+        member: name(to),
+        session: SessionId(uuid::Uuid::nil()),
+        call,
+        method: DeliveryMethod::Steer,
+    }
+}
+
+/// Folds events, each in an entry of its own and one millisecond after the one before.
+fn folded(most: usize, events: Vec<Event>) -> Conversation {
+    folded_some(most, events, &|_| true)
+}
+
+fn folded_some(
+    most: usize,
+    events: Vec<Event>,
+    is_wanted: &dyn Fn(&Letter) -> bool,
+) -> Conversation {
+    let mut conversation = Conversation::new(most, 5);
+    for (number, event) in (1..).zip(events) {
+        let entry = Entry {
+            seq: number,
+            ts: i64::try_from(number).unwrap(),
+            tick: Tick { boot: 1, ms: number },
+            id: CommandId(uuid::Uuid::from_u64_pair(0, number)),
+            by: None,
+            events: vec![event],
+        };
+        conversation.take_some(&entry, &State::default(), &mut Inline, is_wanted);
+    }
+    conversation
+}
+
+fn statuses(conversation: &Conversation) -> Vec<Vec<(&str, ReceiptStatus)>> {
+    let of = |letter: &'_ Letter| -> Vec<_> {
+        letter.receipts.iter().map(|receipt| (receipt.member.clone(), receipt.status)).collect()
+    };
+    let all: Vec<Vec<(String, ReceiptStatus)>> = conversation.letters().map(of).collect();
+    all.into_iter()
+        .map(|one| one.into_iter().map(|(name, status)| (&*name.leak(), status)).collect())
+        .collect()
+}
+
+#[test]
+fn each_recipient_has_a_receipt_with_its_times() {
+    use ReceiptStatus::{Delivered, Expired, Seen, Unread, Withdrawn};
+    let session = SessionId(uuid::Uuid::nil());
+    let [one, two] = [1, 2].map(|number| CallId(uuid::Uuid::from_u64_pair(1, number)));
+    let conversation = folded(
+        9,
+        vec![
+            sent(1, &["bob", "cay", "dan", "eve"], "a long text"),
+            handed(1, "bob", one),
+            Event::MessageSeen { session, call: one },
+            handed(1, "cay", two),
+            Event::MessageSuperseded { id: id(1), members: vec![name("dan")].into() },
+            Event::MessageExpired { id: id(1), member: name("eve") },
+            // Nothing changes after an end.
+            Event::MessageExpired { id: id(1), member: name("bob") },
+        ],
+    );
+    let expected =
+        vec![vec![("bob", Seen), ("cay", Delivered), ("dan", Withdrawn), ("eve", Expired)]];
+    assert_eq!(statuses(&conversation), expected);
+    let letter = conversation.letters().next().unwrap();
+    assert_eq!(letter.text.as_deref(), Some("a lon…"));
+    let bob = &letter.receipts[0];
+    assert_eq!((bob.delivered_at, bob.seen_at), (Some(Moment(2)), Some(Moment(3))));
+    assert_eq!(bob.method.as_deref(), Some("steer"));
+
+    let returned = vec![
+        sent(1, &["bob"], "x"),
+        handed(1, "bob", one),
+        Event::MessageReturned { session, call: one },
+    ];
+    assert_eq!(statuses(&folded(9, returned)), vec![vec![("bob", Unread)]]);
+}
+
+#[test]
+fn a_recipient_says_what_has_become_of_a_message_and_no_late_proof_takes_that_back() {
+    let session = SessionId(uuid::Uuid::nil());
+    let one = CallId(uuid::Uuid::from_u64_pair(1, 1));
+    let said = |status, note: Option<&str>| {
+        let (ids, member) = (vec![id(1)], name("bob"));
+        let note = note.map(str::to_owned);
+        Event::MessageAcknowledged(MessageAcknowledged { ids, member, status, note })
+    };
+    let conversation = folded(
+        9,
+        vec![
+            sent(1, &["bob", "cay"], "x"),
+            handed(1, "bob", one),
+            said(Acknowledgement::Acked, Some("on it\nnow")),
+            Event::MessageSeen { session, call: one },
+            Event::MessageExpired { id: id(1), member: name("bob") },
+        ],
+    );
+    let bob = &conversation.letters().next().unwrap().receipts[0];
+    assert_eq!((bob.status, bob.status.is_seen()), (ReceiptStatus::Acked, true));
+    assert_eq!((bob.seen_at, bob.acknowledged_at), (Some(Moment(3)), Some(Moment(3))));
+    assert_eq!(bob.note.as_deref(), Some("on it…"), "one line, cut");
+    assert_eq!(bob.in_words(Moment(1)), "bob: acked by steer after 0.0 s: \"on it…\"");
+
+    let events = vec![
+        sent(1, &["bob"], "x"),
+        said(Acknowledgement::Acked, Some("later")),
+        said(Acknowledgement::Resolved, None),
+    ];
+    let resolved = folded(9, events);
+    let bob = &resolved.letters().next().unwrap().receipts[0];
+    assert_eq!((bob.status, &bob.note), (ReceiptStatus::Resolved, &None));
+    assert_eq!((bob.seen_at, bob.acknowledged_at), (Some(Moment(2)), Some(Moment(3))));
+}
+
+#[test]
+fn a_failed_delivery_does_not_take_an_acknowledgement_back_and_a_later_session_begins_afresh() {
+    let session = SessionId(uuid::Uuid::nil());
+    let one = CallId(uuid::Uuid::from_u64_pair(1, 1));
+    let acked = Event::MessageAcknowledged(MessageAcknowledged {
+        ids: vec![id(1)],
+        member: name("bob"),
+        status: Acknowledgement::Acked,
+        note: Some("on it".to_owned()),
+    });
+    let mut events = vec![
+        sent(1, &["bob"], "x"),
+        handed(1, "bob", one),
+        acked,
+        Event::MessageReturned { session, call: one },
+    ];
+    assert_eq!(statuses(&folded(9, events.clone())), [[("bob", ReceiptStatus::Acked)]]);
+    events.push(Event::MessageAddressed { id: id(1), to: vec![name("bob")].into() });
+    let again = folded(9, events);
+    let bob = &again.letters().next().unwrap().receipts[0];
+    assert_eq!((bob.status, &bob.note), (ReceiptStatus::Unread, &None));
+}
+
+#[test]
+fn only_the_last_messages_are_kept() {
+    let events = (1..=5).map(|number| sent(number, &["bob"], "x")).collect();
+    let conversation = folded(2, events);
+    let seqs: Vec<_> = conversation.letters().map(|letter| letter.seq).collect();
+    assert_eq!(seqs, [4, 5]);
+    assert_eq!(conversation.seqs.len(), 2);
+}
+
+#[test]
+fn messages_that_are_not_wanted_take_no_room_from_older_ones() {
+    let events = (1..=100).map(|number| sent(number, &["ben"], "words")).collect();
+    let older = folded_some(3, events, &|letter| letter.seq < 10);
+    let seqs: Vec<_> = older.letters().map(|letter| letter.seq).collect();
+    assert_eq!(seqs, [7, 8, 9]);
+}
