@@ -135,7 +135,7 @@ const ACTIONS: [ActionRow; 18] = {
             "shows the live words of the chosen agent below the list",
         ),
         (A::Filter, "filter", &[Letter('/')], "shows only the rows with a text"),
-        (A::Answer, "answer", &[Letter('a')], "answers the permission question or the approval"),
+        (A::Answer, "answer", &[Letter('a')], "answers what waits for you"),
         (A::Message, "message", &[Letter('m')], "writes a message to the chosen agent"),
         (
             A::Cancel,

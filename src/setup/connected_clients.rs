@@ -51,7 +51,7 @@ pub fn look(
     installed
         .map(|client| InstalledClient {
             title: client.title,
-            connection: connection(client, places, started_in, own),
+            connection: connection(client, places, started_in, (own, &program)),
         })
         .collect()
 }
@@ -60,7 +60,7 @@ fn connection(
     client: &Client,
     places: &Places,
     started_in: StartedIn<'_>,
-    own: &Path,
+    (own, program): (&Path, &impl Fn(&str) -> Option<PathBuf>),
 ) -> Connection {
     if client.has_plugin(places) {
         return Connection::Connected;
@@ -69,7 +69,9 @@ fn connection(
     let local = directory.map(|directory| local_entry::find(client, places, directory));
     // It takes precedence over all others. If its file cannot be read, the search below finds that out too.
     if let Some(Ok(Some(local))) = local {
-        let starts = local.runs_bridge() && local.wrong_arguments(judge_arguments).is_none();
+        let starts = local.runs_bridge()
+            && local.wrong_arguments(judge_arguments).is_none()
+            && program(local.command()).is_some();
         return if starts { Connection::Connected } else { Connection::NotConnected };
     }
     // Only the places of the entries count here, not their content.
@@ -78,8 +80,9 @@ fn connection(
     let of_project = project.map(|project| (client.for_project)(project, &server));
     let of_project = of_project.into_iter().flatten().map(|file| (file, project));
     let files = of_user.chain(of_project).filter(|(file, _)| has_entry(file));
-    let found: Vec<_> =
-        files.map(|(file, project)| starts_bridge(&file, project, own, judge_arguments)).collect();
+    let found: Vec<_> = files
+        .map(|(file, project)| starts_bridge(&file, project, (own, program), judge_arguments))
+        .collect();
     if found.contains(&Some(true)) {
         Connection::Connected
     } else if found.contains(&None) {
@@ -101,7 +104,7 @@ fn has_entry(file: &ClientFile) -> bool {
 fn starts_bridge(
     file: &ClientFile,
     project: Option<&Path>,
-    own: &Path,
+    (own, program): (&Path, &impl Fn(&str) -> Option<PathBuf>),
     judge_arguments: JudgeArguments,
 ) -> Option<bool> {
     let text = ConfigFile::read(&file.path, project).ok()?.text.unwrap_or_default();
@@ -116,8 +119,11 @@ fn starts_bridge(
                 && judge_program(command, project, own).is_ok()
         })
     };
-    let starts =
-        |entry: &Value| runs_bridge(entry) && wrong_arguments(entry, judge_arguments).is_none();
+    let starts = |entry: &Value| {
+        runs_bridge(entry)
+            && wrong_arguments(entry, judge_arguments).is_none()
+            && program(entry["command"].as_str().unwrap_or_default()).is_some()
+    };
     Some(written.entry.as_ref().filter(is_believed).is_some_and(starts))
 }
 
@@ -139,7 +145,11 @@ mod tests {
         let project = tempfile::tempdir().unwrap();
         let places = Places::read(|name| (name == "HOME").then(|| home.path().into()), false);
         let places = places.unwrap();
-        let has = |name: &str| ["claude", "codex"].contains(&name).then(|| PathBuf::from("/bin/x"));
+        let has = |name: &str| {
+            ["claude", "codex", "/x/cli-team-bridge"]
+                .contains(&name)
+                .then(|| PathBuf::from("/bin/x"))
+        };
         let look = || {
             let here = StartedIn {
                 project: Some(project.path()),
@@ -160,6 +170,9 @@ mod tests {
         let arguments = r#""orchestrator", "--config", ".evil.toml""#;
         let widened = entry.replace(r#""orchestrator""#, arguments);
         fs::write(project.path().join(".mcp.json"), widened).unwrap();
+        assert_eq!(look(), [("Claude Code", absent), ("Codex", absent)]);
+        let gone = entry.replace("/x/", "/gone/");
+        fs::write(home.path().join(".claude.json"), gone).unwrap();
         assert_eq!(look(), [("Claude Code", absent), ("Codex", absent)]);
         let wrong = entry.replace("orchestrator", "orchestrate");
         fs::write(home.path().join(".claude.json"), wrong).unwrap();
@@ -189,7 +202,8 @@ mod tests {
             let here =
                 StartedIn { project: None, directory: Some(&directory), judge_arguments: judge };
             let own = Path::new("/own");
-            look(&places, here, own, |name| (name == "claude").then(|| "/bin/x".into()))[0]
+            let has = ["claude", "/x/cli-team-bridge"];
+            look(&places, here, own, |name| has.contains(&name).then(|| "/bin/x".into()))[0]
                 .connection
         };
         let write = |key: &str, of_project: &str, of_user: &str| {

@@ -89,6 +89,11 @@ impl LocalEntry {
         runs_bridge(&self.entry)
     }
 
+    /// Returns the program that it starts.
+    pub fn command(&self) -> &str {
+        self.entry["command"].as_str().unwrap_or_default()
+    }
+
     /// Returns what is wrong with the arguments with which it starts this program, if anything is.
     pub fn wrong_arguments(&self, judge: JudgeArguments) -> Option<String> {
         wrong_arguments(&self.entry, judge)

@@ -152,6 +152,16 @@ impl Letter {
             !is_read_on && !self.receipts.is_empty() && self.receipts.iter().all(is_lost);
     }
 
+    /// Says what becomes of it if no inbox has it.
+    pub fn fate_without_recipient(&self) -> &'static str {
+        match self.kind.as_str() {
+            _ if self.taken_back => "nobody got it",
+            _ if self.is_for_user() => "waits for you",
+            "request" => "nobody was there for it",
+            _ => "waits for the first who fits",
+        }
+    }
+
     fn is_for_user(&self) -> bool {
         self.to == Author::Human.to_string()
     }

@@ -100,7 +100,7 @@ fn decided(answered: &PermissionAnswered, whose: &str) -> String {
     let who = match (answered.by, &answered.name) {
         (Decider::Deadline, _) => return format!("{whose} got no answer in time, which is a no"),
         (Decider::Ended, _) => return format!("{whose} needs no answer any more"),
-        (Decider::Policy, _) => "the policy, or an answer that lasts,".to_owned(),
+        (Decider::Policy, _) => "a standing rule".to_owned(),
         (Decider::Human, Some(name)) => format!("the user of {name}"),
         (Decider::Human, None) => Author::Human.to_string(),
         (Decider::Orchestrator, Some(name)) => name.to_string(),

@@ -90,7 +90,8 @@ async fn the_status_says_who_does_what_and_what_waits_for_a_person() {
     };
     assert!(status.starts_with("3 members, 1 waiting for you, "), "{status}");
     assert!(
-        line("! permission").contains("ben  delete: \"delete \\u{1b}[31mthe chapter\""),
+        line("! permission")
+            .contains("delete: \"delete \\u{1b}[31mthe chapter\", for its task \"tidy up\""),
         "{status}"
     );
     assert!(line("! ben").contains("waiting permission"), "{status}");

@@ -280,7 +280,8 @@ async fn without_a_command_a_terminal_shows_what_is_there_and_the_next_step() {
 async fn the_overview_sees_an_entry_for_one_project() {
     let stage = stage();
     std::fs::create_dir(stage.home().join(".claude")).unwrap();
-    let entry = serde_json::json!({ "bridge": { "command": "/x/cli-team-bridge", "args": ["orchestrator"] } });
+    let own = env!("CARGO_BIN_EXE_cli-team-bridge");
+    let entry = serde_json::json!({ "bridge": { "command": own, "args": ["orchestrator"] } });
     let mut all = serde_json::json!({ "projects": {} });
     let project = stage.project().to_str().unwrap();
     all["projects"][project] = serde_json::json!({ "mcpServers": entry });

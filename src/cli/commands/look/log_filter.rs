@@ -19,7 +19,7 @@ pub(super) struct LogFilter {
     /// Only these kinds: message, receipt, request, task, permission, wait, workflow, member [default: all but receipt].
     #[arg(long, value_name = "KIND", value_parser = topic)]
     kind: Vec<Topic>,
-    /// Only what happened since then: 30m, 1h or 2d ago, or a day or a time in UTC, such as 2026-01-31 or 2026-01-31T08:00Z.
+    /// Only what happened since then: 30m, 1h or 2d ago, or a day or a time in UTC, such as 2026-01-31, 2026-01-31T08:00Z or 08:00.
     #[arg(long, value_name = "TIME", value_parser = since)]
     pub(super) since: Option<i64>,
     /// Only what happened after the event with this seq, such as the `seq` of `status --json`.
@@ -79,7 +79,7 @@ fn topic(word: &str) -> Result<Topic, String> {
 
 /// Parses a time, or how long ago that was.
 pub(super) fn since(text: &str) -> Result<i64, String> {
-    let how = "write how long ago, such as 30m, 1h or 2d, or a day or a time in UTC, such as 2026-01-31 or 2026-01-31T08:00Z";
+    let how = "write how long ago, such as 30m, 1h or 2d, or a day or a time in UTC, such as 2026-01-31, 2026-01-31T08:00Z or 08:00";
     since_at(text.trim(), clock::now().wall_ms).ok_or_else(|| how.to_owned())
 }
 
@@ -96,8 +96,17 @@ fn since_at(text: &str, now_ms: i64) -> Option<i64> {
     };
     match ago_ms() {
         Some(ago_ms) => Some(now_ms.saturating_sub(ago_ms)),
-        None => parse_time(text),
+        None => parse_time(text).or_else(|| last_time_of_day(text, now_ms)),
     }
+}
+
+/// Parses a time of the day in UTC, as windows show it, which is today's or, if that is still to come, yesterday's.
+fn last_time_of_day(text: &str, now_ms: i64) -> Option<i64> {
+    const DAY_MS: i64 = 86_400_000;
+    let today: String = iso8601(now_ms).chars().take(10).collect();
+    let clock = text.strip_suffix('Z').unwrap_or(text);
+    let at_ms = parse_time(&format!("{today}T{clock}Z"))?;
+    Some(if at_ms <= now_ms { at_ms } else { at_ms - DAY_MS })
 }
 
 #[cfg(test)]
@@ -124,7 +133,10 @@ mod tests {
         check("1h", Some(now - 3_600_000));
         check("2d", Some(now - 2 * 86_400_000));
         check("2026-02-02T02:40Z", Some(now));
-        for wrong in ["", "h", "1", "-1h", "1w", "99999999999h", "é", "1.5h"] {
+        check("02:40", Some(now));
+        check("02:39:30Z", Some(now - 30_000));
+        check("02:41", Some(now + 60_000 - 86_400_000));
+        for wrong in ["", "h", "1", "24:00", "2:4", "-1h", "1w", "99999999999h", "é", "1.5h"] {
             check(wrong, None);
         }
     }

@@ -157,7 +157,11 @@ fn lines(letter: &Letter) -> Vec<String> {
     if letter.receipts.len() > SHOWN_RECEIPTS {
         receipts.push(format!("{} more", letter.receipts.len() - SHOWN_RECEIPTS));
     }
-    let far = if receipts.is_empty() { "no recipients".to_owned() } else { receipts.join(", ") };
+    let far = if receipts.is_empty() {
+        letter.fate_without_recipient().to_owned()
+    } else {
+        receipts.join(", ")
+    };
     let mut lines =
         vec![format!("{time}Z  {} → {}{kind}{labels}: {text}", letter.sender(), letter.to)];
     lines.extend(letter.attachments.iter().map(|one| format!("    attached: {}", one.in_words())));

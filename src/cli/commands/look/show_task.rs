@@ -67,8 +67,9 @@ pub(crate) fn run(arguments: &TaskArguments) -> Result<(), Failure> {
 
 /// Says that a task is not known.
 fn unknown(id: &TaskId) -> Failure {
-    let hint =
-        "`cli-team-bridge tasks` lists the tasks; `cli-team-bridge log --thread` finds older ones";
+    let hint = format!(
+        "`cli-team-bridge tasks` lists the tasks; `cli-team-bridge log --thread {id}` finds an older one"
+    );
     with_hint(no_such_task(id), hint)
 }
 

@@ -54,7 +54,7 @@ pub(in crate::web::pages) fn letter_row(letter: &Letter) -> Markup {
 fn receipts(letter: &Letter) -> Markup {
     let all = &letter.receipts;
     html! {
-        @if all.is_empty() { div.receipts { "nobody gets it" } }
+        @if all.is_empty() { div.receipts { (letter.fate_without_recipient()) } }
         @else if all.len() > MOST_RECEIPTS {
             @let by = letter.seen_by();
             div.receipts {

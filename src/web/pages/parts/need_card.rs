@@ -54,7 +54,7 @@ fn permission(
             }
         }
         p.small.soft {
-            "asked " (ago(row.asked_at, board.at)) " ago · if nobody answers, rejected in " (span(left))
+            "asked " (ago(row.asked_at, board.at)) " ago · if nobody answers, denied in " (span(left))
             @if let Some(task) = &row.task_id { " · " (task_link(task)) }
             " · " span.id { (row.permission_id) }
         }

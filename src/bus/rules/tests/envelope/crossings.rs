@@ -201,7 +201,7 @@ fn an_unknown_tag_is_refused_with_those_there_are() {
     let refused = alone.refuse(writer, sending("web:ann", "x", None)).to_string();
     assert!(refused.contains("none is listed"), "{refused}");
     let listed = ProjectsListed { own: None, tags: vec![label("web")], skip: Skip };
-    join_with(&mut alone, "lead", listed);
+    join_with(&mut alone, "chief", listed);
     let refused = alone.refuse(writer, sending("web:ann", "x", None));
     assert_eq!(refused, Refusal::NoOwnTag);
 }

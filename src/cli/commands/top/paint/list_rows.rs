@@ -270,7 +270,8 @@ impl Rows<'_> {
         match of {
             0 if withdrawn > 0 && self.is_wide() => ("withdrawn".to_owned(), Look::faint()),
             0 if withdrawn > 0 => ("-".to_owned(), Look::faint()),
-            0 => ("nobody".to_owned(), Look::faint()),
+            0 if letter.taken_back => ("nobody".to_owned(), Look::faint()),
+            0 => ("queued".to_owned(), Look::faint()),
             _ if self.is_wide() => (format!("{seen}/{of} seen"), Style::new()),
             _ => (format!("{seen}/{of}"), Style::new()),
         }

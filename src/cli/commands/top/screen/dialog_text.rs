@@ -331,7 +331,7 @@ impl Screen {
                 let left = row.expires_at.0.saturating_sub(board.at.0);
                 lines.extend([
                     line(""),
-                    faint(format!("{id}; if nobody answers, rejected in {}", span(left))),
+                    faint(format!("{id}; if nobody answers, denied in {}", span(left))),
                 ]);
                 (format!("May {} do this?", row.agent), lines)
             }
