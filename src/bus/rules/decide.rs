@@ -215,20 +215,12 @@ fn perform(writer: &mut Writer<'_>, me: SessionId, operation: &Operation) -> Res
         Operation::Settle { session, call, seen } => {
             messages::settle(writer, me, *session, *call, *seen)
         }
-        Operation::Named(id) => {
-            messages::note_named(writer, me, id);
+        Operation::Named(_) | Operation::AnswerWritten(_) | Operation::EndHooks(_) => {
+            note_proof(writer, me, operation);
             Ok(())
         }
         Operation::Acknowledge { ids, status, note } => {
             messages::acknowledge(writer, me, ids, (*status, note.as_deref()))
-        }
-        Operation::AnswerWritten(call) => {
-            messages::note_written(writer, me, *call);
-            Ok(())
-        }
-        Operation::EndHooks(calls) => {
-            messages::end_hooks(writer, me, calls);
-            Ok(())
         }
         Operation::EndCalls(session) => messages::end_calls(writer, me, *session),
         Operation::Wait { .. } | Operation::EndWait { .. } => {
@@ -270,6 +262,16 @@ fn perform(writer: &mut Writer<'_>, me: SessionId, operation: &Operation) -> Res
             let by = Asker::session(writer.state, me)?;
             members::stop(writer, by, agent, reason.as_deref(), *kill)
         }
+    }
+}
+
+/// Notes what shows whether a model has seen messages.
+fn note_proof(writer: &mut Writer<'_>, me: SessionId, operation: &Operation) {
+    match operation {
+        Operation::Named(id) => messages::note_named(writer, me, id),
+        Operation::AnswerWritten(call) => messages::note_written(writer, me, *call),
+        Operation::EndHooks(calls) => messages::end_hooks(writer, me, calls),
+        _ => {}
     }
 }
 

@@ -430,7 +430,12 @@ async fn hanging_hook(stage: &Stage) -> (tokio::process::Child, std::io::PipeRea
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(input.as_bytes()).await.unwrap();
     drop(stdin);
-    until("it has taken the message", || !stage.events_of("message_handed").is_empty()).await;
+    // The sender may have been handed the news that others have joined.
+    let by_hook = || {
+        let mut handed = stage.events_of("message_handed").into_iter();
+        handed.any(|handed| handed["way"] == "hook")
+    };
+    until("it has taken the message", by_hook).await;
     (child, reader)
 }
 

@@ -111,32 +111,7 @@ impl Screen {
         };
         match item {
             Item::Heading(..) => (String::new(), Vec::new()),
-            Item::Need(need, row) => {
-                let mut lines = vec![line(need.words.clone())];
-                lines.extend(need.way_out().map(|way_out| line(way_out.advice())));
-                lines.extend(need.command().map(line));
-                lines.extend(need.id.iter().map(|id| faint(id.clone())));
-                if let Some((_, thread)) = item.disagreement() {
-                    lines.extend([line(""), heading("What they wrote")]);
-                    for letter in self.letters_in(thread).into_iter().rev().take(MESSAGES) {
-                        lines.extend(of_letter(letter, board.at));
-                    }
-                }
-                if let Some(row) = row {
-                    lines.push(line(""));
-                    lines.extend(self.member(row, board));
-                }
-                let title = match (need.kind, &need.state) {
-                    (_, Some(state)) => format!("{} is {state}", need.who),
-                    (NeedKind::Question, _) => format!("{} asks you", need.who),
-                    (NeedKind::Decision, _) => format!("{} disagree", need.who),
-                    (NeedKind::Approval, _) => format!("The step {} asks to begin", need.who),
-                    (NeedKind::Permission | NeedKind::Stuck, _) => {
-                        format!("{} asks for permission", need.who)
-                    }
-                };
-                (title, lines)
-            }
+            Item::Need(need, row) => self.need(&item, need, row, board),
             Item::Problem(problem) => {
                 let mut lines = vec![line(problem.words.clone())];
                 lines.extend(problem.advice().map(line));
@@ -208,6 +183,40 @@ impl Screen {
                 (happening.topic.as_str().to_owned(), lines)
             }
         }
+    }
+
+    /// Returns all that is known of something that waits for a person.
+    fn need(
+        &self,
+        item: &Item<'_>,
+        need: &Need,
+        row: Option<&MemberRow>,
+        board: &Board,
+    ) -> (String, Vec<TextLine>) {
+        let mut lines = vec![line(need.words.clone())];
+        lines.extend(need.way_out().map(|way_out| line(way_out.advice())));
+        lines.extend(need.command().map(line));
+        lines.extend(need.id.iter().map(|id| faint(id.clone())));
+        if let Some((_, thread)) = item.disagreement() {
+            lines.extend([line(""), heading("What they wrote")]);
+            for letter in self.letters_in(thread).into_iter().rev().take(MESSAGES) {
+                lines.extend(of_letter(letter, board.at));
+            }
+        }
+        if let Some(row) = row {
+            lines.push(line(""));
+            lines.extend(self.member(row, board));
+        }
+        let title = match (need.kind, &need.state) {
+            (_, Some(state)) => format!("{} is {state}", need.who),
+            (NeedKind::Question, _) => format!("{} asks you", need.who),
+            (NeedKind::Decision, _) => format!("{} disagree", need.who),
+            (NeedKind::Approval, _) => format!("The step {} asks to begin", need.who),
+            (NeedKind::Permission | NeedKind::Stuck, _) => {
+                format!("{} asks for permission", need.who)
+            }
+        };
+        (title, lines)
     }
 
     /// Returns all that is known of a member, and its last messages.
