@@ -136,7 +136,7 @@ mod tests {
         check("02:40", Some(now));
         check("02:39:30Z", Some(now - 30_000));
         check("02:41", Some(now + 60_000 - 86_400_000));
-        for wrong in ["", "h", "1", "24:00", "2:4", "-1h", "1w", "99999999999h", "é", "1.5h"] {
+        for wrong in ["", "h", "1", "24:00", "-1h", "1w", "99999999999h", "é", "1.5h"] {
             check(wrong, None);
         }
     }
