@@ -3,14 +3,15 @@
 //! A message to another project waits in the queue of its own bus: its outbox. A courier writes it to the other bus with its origin,
 //! and then notes here that it is relayed.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::ids::MessageId;
+use crate::bus::event::ProjectsListed;
+use crate::domain::ids::{MessageId, SessionId};
 use crate::domain::limits;
 use crate::domain::member::Label;
-use crate::domain::messaging::{HeldWhy, MessageOrigin, ReceiptElsewhere};
+use crate::domain::messaging::{DirectoryMark, HeldWhy, MessageOrigin, ReceiptElsewhere};
 
 /// What a bus knows of other projects.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,15 +19,27 @@ pub struct OtherProjects {
     /// The tag of this project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own: Option<Label>,
-    /// The tags of the others.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tags: Vec<Label>,
+    /// The others, by their tags.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tags: BTreeMap<Label, KnownProject>,
+    /// What tells this bus from one that was made anew in its place: the session that first listed projects.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bus: Option<SessionId>,
     /// Messages to other projects of which more is known than that they wait, oldest first.
     #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
     pub(in crate::bus) crossed: VecDeque<Crossed>,
     /// The last messages that arrived from other projects, oldest first.
     #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
     pub(in crate::bus) arrived: VecDeque<Arrived>,
+}
+
+/// Another project.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KnownProject {
+    /// Where it is.
+    pub mark: DirectoryMark,
+    /// The seq of the event since which its tag means that directory.
+    pub since: u64,
 }
 
 /// A message to another project.
@@ -86,15 +99,48 @@ impl OtherProjects {
         });
     }
 
-    pub(in crate::bus::state) fn forget_old_arrived(&mut self, tag: &Label) {
-        let of_tag = |arrived: &Arrived| arrived.origin.tag == *tag;
-        if self.arrived.iter().filter(|arrived| of_tag(arrived)).count() > limits::KEPT_ARRIVED
-            && let Some(oldest) = self.arrived.iter().position(of_tag)
-        {
-            self.arrived.remove(oldest);
-        }
-        // Of projects that have had many tags.
-        while self.arrived.len() > limits::KEPT_ARRIVED * limits::PROJECTS {
+    /// Takes the projects that a session has read. `seq` is that of its event.
+    pub(in crate::bus::state) fn list(&mut self, listed: &ProjectsListed, seq: u64) {
+        self.own.clone_from(&listed.own);
+        self.bus.get_or_insert(listed.by);
+        let known = std::mem::take(&mut self.tags);
+        let listed = listed.tags.iter().take(limits::PROJECTS).map(|(tag, mark)| {
+            let before = known.get(tag).filter(|known| known.mark == *mark);
+            (tag.clone(), before.copied().unwrap_or(KnownProject { mark: *mark, since: seq }))
+        });
+        self.tags = listed.collect();
+    }
+
+    /// Returns the messages that came from the same bus, oldest first.
+    fn arrived_from(&self, origin: &MessageOrigin) -> impl Iterator<Item = &Arrived> {
+        let (tag, bus) = (origin.tag.clone(), origin.bus);
+        self.arrived.iter().filter(move |one| one.origin.tag == tag && one.origin.bus == bus)
+    }
+
+    /// Says whether its own bus has ended a message before another one was taken: whoever takes it still is late.
+    pub(in crate::bus) fn is_over(&self, origin: &MessageOrigin) -> bool {
+        self.arrived_from(origin).any(|arrived| origin.seq < arrived.origin.oldest)
+    }
+
+    /// Says whether a message has to wait until earlier ones are there: those are remembered that may come again.
+    pub(in crate::bus) fn is_too_far_ahead(&self, origin: &MessageOrigin) -> bool {
+        let may_come_again = |one: &&Arrived| one.origin.seq >= origin.oldest;
+        origin.seq > origin.oldest
+            && self.arrived_from(origin).filter(may_come_again).count() >= limits::KEPT_ARRIVED
+    }
+
+    /// Forgets the oldest of the messages from a bus, but none that may come again.
+    pub(in crate::bus::state) fn forget_old_arrived(&mut self, last: &MessageOrigin) {
+        let of_bus = |one: &Arrived| one.origin.tag == last.tag && one.origin.bus == last.bus;
+        let oldest = self.arrived_from(last).map(|one| one.origin.oldest).max().unwrap_or_default();
+        let mut surplus = self.arrived_from(last).count().saturating_sub(limits::KEPT_ARRIVED);
+        self.arrived.retain(|one| {
+            let goes = surplus > 0 && of_bus(one) && one.origin.seq < oldest;
+            surplus -= usize::from(goes);
+            !goes
+        });
+        // Of projects that have had many tags. A bus has up to twice as many as are kept of it.
+        while self.arrived.len() > 2 * limits::KEPT_ARRIVED * limits::PROJECTS {
             self.arrived.pop_front();
         }
     }
