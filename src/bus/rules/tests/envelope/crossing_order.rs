@@ -30,11 +30,12 @@ fn a_late_courier_brings_nothing_twice_however_many_have_come_meanwhile() {
 #[test]
 fn what_may_come_again_is_remembered_so_later_messages_wait_for_it() {
     let (mut po, mut web) = (project("po"), project("web"));
-    let writer = po.peer("writer");
+    // As many wait of each sender as may.
+    let writers: Vec<_> = (0..4).map(|number| po.peer(&format!("writer-{number}"))).collect();
     web.peer("alice");
     for number in 0..limits::KEPT_ARRIVED + 2 {
         po.pass(5_000);
-        po.send(writer, "web:alice", &number.to_string());
+        po.send(writers[number % writers.len()], "web:alice", &number.to_string());
     }
     // All but the first, whose courier is slow.
     let all: Vec<_> = po.state.outbox().into_iter().cloned().collect();
