@@ -32,7 +32,7 @@ pub(super) fn errands(
         return errands;
     }
     let projects = state.other_projects();
-    let known = |tag: &Label| projects.tags.get(tag);
+    let known = |tag: &Label| projects.known.get(tag);
     let means_the_same = |tag: &Label| {
         known(tag).is_some_and(|known| listed.tags.get(tag) == Some(&known.mark))
             && projects.own == listed.own

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use uuid::Uuid;
-
 use super::errands::{Errand, oldest_to};
 use super::open_other;
 use crate::bus::event::{Envelope, Event};
@@ -11,10 +9,10 @@ use crate::bus::rules::{Arriving, Crossing, NotRelayed, Operation, Refusal, id_t
 use crate::bus::state::{Arrived, Message, State};
 use crate::bus::storage::LogError;
 use crate::bus::{Bus, BusError, Membership, Receipt};
-use crate::domain::ids::{MessageId, SessionId};
+use crate::domain::ids::MessageId;
 use crate::domain::limits;
 use crate::domain::member::Label;
-use crate::domain::messaging::{Elsewhere, HeldWhy, MessageOrigin, ReceiptElsewhere};
+use crate::domain::messaging::{Elsewhere, HeldWhy, MessageOrigin, OriginPlace, ReceiptElsewhere};
 use crate::domain::name::Name;
 use crate::domain::text::suggest::nearest;
 use crate::domain::wait_times;
@@ -155,18 +153,13 @@ fn read(
     });
     let reply_to = letter.reply_to.as_ref();
     let reply_to = reply_to.and_then(|id| me.bus().look(|state| id_there(state, id, &to.tag)));
-    let (bus, oldest) = me.bus().look(|state| {
-        let oldest = oldest_to(state, &to.tag).unwrap_or(letter.seq);
-        (state.other_projects().bus, oldest.min(letter.seq))
+    let place = me.bus().look(|state| {
+        let oldest = oldest_to(state, &to.tag).unwrap_or(letter.seq).min(letter.seq);
+        let bus = state.other_projects().bus?;
+        Some(OriginPlace { bus, seq: letter.seq, oldest })
     });
-    let origin = MessageOrigin {
-        tag: own.clone(),
-        id: letter.id.clone(),
-        sent_ms: letter.sent_ms,
-        bus: bus.unwrap_or(SessionId(Uuid::nil())),
-        seq: letter.seq,
-        oldest,
-    };
+    let origin =
+        MessageOrigin { tag: own.clone(), id: letter.id.clone(), sent_ms: letter.sent_ms, place };
     Ok(Some(Arriving {
         from,
         origin,

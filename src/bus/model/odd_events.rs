@@ -19,7 +19,7 @@ use crate::domain::ids::{
 use crate::domain::member::{Activity, Departure, Label, MemberKind, SessionNumber, Tools, Traits};
 use crate::domain::messaging::{
     Acknowledgement, Audience, Author, ConflictEnd, ConflictStep, DeliveryMethod, DirectoryMark,
-    Elsewhere, Group, HeldWhy, MemberElsewhere, MessageKind, MessageOrigin, Priority,
+    Elsewhere, Group, HeldWhy, MemberElsewhere, MessageKind, MessageOrigin, OriginPlace, Priority,
     ReceiptElsewhere, Signal, StateElsewhere, Urgency,
 };
 use crate::domain::name::Name;
@@ -373,9 +373,11 @@ fn envelope(c: u8, d: u8) -> Envelope {
             tag: topic(d),
             id: message(c),
             sent_ms: 7,
-            bus: session(c),
-            seq: u64::from(c),
-            oldest: u64::from(d),
+            place: (d > 90).then(|| OriginPlace {
+                bus: session(c),
+                seq: u64::from(c),
+                oldest: u64::from(d),
+            }),
         }),
         response_seconds: c.is_multiple_of(3).then_some(u64::from(d)),
         ..Envelope::default()
@@ -433,9 +435,10 @@ fn of_other_projects([a, b, c, d]: [u8; 4]) -> Event {
     let (id, receipts) = (message(a), vec![receipt; usize::from(d % 3)]);
     match b % 4 {
         0 => Event::ProjectsListed(ProjectsListed {
-            by: session(a),
+            by: (a > 50).then(|| session(a)),
             own: (c > 128).then(|| topic(c)),
-            tags: [(topic(d), DirectoryMark::of(std::path::Path::new("/")))].into(),
+            tags: vec![topic(d)],
+            marks: [(topic(d), DirectoryMark::of(std::path::Path::new("/")))].into(),
             skip: Skip,
         }),
         1 => Event::MessageRelayed(MessageRelayed { id, there: message(d), receipts }),

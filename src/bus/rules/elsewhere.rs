@@ -21,9 +21,9 @@ pub(super) fn find(state: &State, tag: &Label, rest: &str) -> Result<Meant, Refu
     if projects.own.as_ref() == Some(tag) {
         return Ok(Meant::Here);
     }
-    if !projects.tags.contains_key(tag) {
-        let near = nearest(tag.as_str(), projects.tags.keys().map(Label::as_str));
-        let mut tags: Vec<_> = projects.tags.keys().cloned().collect();
+    if !projects.tags.contains(tag) {
+        let near = nearest(tag.as_str(), projects.tags.iter().map(Label::as_str));
+        let mut tags = projects.tags.clone();
         let place = |tag: &Label| near.iter().position(|near| near == tag.as_str());
         tags.sort_by_key(|tag| place(tag).unwrap_or(near.len()));
         return Err(UnknownProject { tag: tag.clone(), tags }.into());

@@ -11,7 +11,9 @@ use crate::bus::event::ProjectsListed;
 use crate::domain::ids::{MessageId, SessionId};
 use crate::domain::limits;
 use crate::domain::member::Label;
-use crate::domain::messaging::{DirectoryMark, HeldWhy, MessageOrigin, ReceiptElsewhere};
+use crate::domain::messaging::{
+    DirectoryMark, HeldWhy, MessageOrigin, OriginPlace, ReceiptElsewhere,
+};
 
 /// What a bus knows of other projects.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,9 +21,12 @@ pub struct OtherProjects {
     /// The tag of this project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own: Option<Label>,
-    /// The others, by their tags.
+    /// The tags of the others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<Label>,
+    /// Which directories they mean. What the first versions listed has none: nothing is taken there before a session lists them again.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub tags: BTreeMap<Label, KnownProject>,
+    pub known: BTreeMap<Label, KnownProject>,
     /// What tells this bus from one that was made anew in its place: the session that first listed projects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bus: Option<SessionId>,
@@ -102,40 +107,48 @@ impl OtherProjects {
     /// Takes the projects that a session has read. `seq` is that of its event.
     pub(in crate::bus::state) fn list(&mut self, listed: &ProjectsListed, seq: u64) {
         self.own.clone_from(&listed.own);
-        self.bus.get_or_insert(listed.by);
-        let known = std::mem::take(&mut self.tags);
-        let listed = listed.tags.iter().take(limits::PROJECTS).map(|(tag, mark)| {
-            let before = known.get(tag).filter(|known| known.mark == *mark);
-            (tag.clone(), before.copied().unwrap_or(KnownProject { mark: *mark, since: seq }))
-        });
-        self.tags = listed.collect();
-    }
-
-    /// Returns the messages that came from the same bus, oldest first.
-    fn arrived_from(&self, origin: &MessageOrigin) -> impl Iterator<Item = &Arrived> {
-        let (tag, bus) = (origin.tag.clone(), origin.bus);
-        self.arrived.iter().filter(move |one| one.origin.tag == tag && one.origin.bus == bus)
+        self.bus = self.bus.or(listed.by);
+        let before = std::mem::replace(&mut self.tags, listed.tags.clone());
+        self.tags.truncate(limits::PROJECTS);
+        let known = std::mem::take(&mut self.known);
+        for tag in &self.tags {
+            let Some(mark) = listed.marks.get(tag).copied() else { continue };
+            let since = match known.get(tag) {
+                Some(known) if known.mark == mark => known.since,
+                // Nobody knows which directory it meant.
+                None if before.contains(tag) => 0,
+                _ => seq,
+            };
+            self.known.insert(tag.clone(), KnownProject { mark, since });
+        }
     }
 
     /// Says whether its own bus has ended a message before another one was taken: whoever takes it still is late.
     pub(in crate::bus) fn is_over(&self, origin: &MessageOrigin) -> bool {
-        self.arrived_from(origin).any(|arrived| origin.seq < arrived.origin.oldest)
+        origin
+            .place
+            .is_some_and(|place| self.places(origin).any(|arrived| place.seq < arrived.oldest))
     }
 
     /// Says whether a message has to wait until earlier ones are there: those are remembered that may come again.
     pub(in crate::bus) fn is_too_far_ahead(&self, origin: &MessageOrigin) -> bool {
-        let may_come_again = |one: &&Arrived| one.origin.seq >= origin.oldest;
-        origin.seq > origin.oldest
-            && self.arrived_from(origin).filter(may_come_again).count() >= limits::KEPT_ARRIVED
+        origin.place.is_some_and(|place| {
+            let may_come_again = |arrived: &OriginPlace| arrived.seq >= place.oldest;
+            place.seq > place.oldest
+                && self.places(origin).filter(may_come_again).count() >= limits::KEPT_ARRIVED
+        })
     }
 
     /// Forgets the oldest of the messages from a bus, but none that may come again.
     pub(in crate::bus::state) fn forget_old_arrived(&mut self, last: &MessageOrigin) {
-        let of_bus = |one: &Arrived| one.origin.tag == last.tag && one.origin.bus == last.bus;
-        let oldest = self.arrived_from(last).map(|one| one.origin.oldest).max().unwrap_or_default();
-        let mut surplus = self.arrived_from(last).count().saturating_sub(limits::KEPT_ARRIVED);
+        let oldest = self.places(last).map(|place| place.oldest).max();
+        let of_bus = |one: &Arrived| one.origin.is_of_bus_of(last);
+        let mut surplus = self.arrived.iter().filter(|one| of_bus(one)).count();
+        surplus = surplus.saturating_sub(limits::KEPT_ARRIVED);
         self.arrived.retain(|one| {
-            let goes = surplus > 0 && of_bus(one) && one.origin.seq < oldest;
+            let may_come_again =
+                one.origin.place.zip(oldest).is_some_and(|(place, oldest)| place.seq >= oldest);
+            let goes = surplus > 0 && of_bus(one) && !may_come_again;
             surplus -= usize::from(goes);
             !goes
         });
@@ -143,5 +156,11 @@ impl OtherProjects {
         while self.arrived.len() > 2 * limits::KEPT_ARRIVED * limits::PROJECTS {
             self.arrived.pop_front();
         }
+    }
+
+    /// Returns where the messages stand there that came from the same bus as this one, oldest first.
+    fn places(&self, origin: &MessageOrigin) -> impl Iterator<Item = OriginPlace> {
+        let of_bus = move |one: &&Arrived| one.origin.is_of_bus_of(origin);
+        self.arrived.iter().filter(of_bus).filter_map(|one| one.origin.place)
     }
 }

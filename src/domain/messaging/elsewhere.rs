@@ -65,7 +65,23 @@ pub struct MessageOrigin {
     pub id: MessageId,
     /// When it was sent there, in wall time. With its id it tells any two messages apart, even if the project has another tag by now.
     pub sent_ms: i64,
-    /// The bus that it comes from: the session there that first listed other projects. A bus that was made anew counts anew.
+    /// Its place among the others that came from there. Versions before this one wrote none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<OriginPlace>,
+}
+
+impl MessageOrigin {
+    /// Says whether another one comes from the same bus.
+    pub fn is_of_bus_of(&self, other: &Self) -> bool {
+        let bus = |origin: &Self| origin.place.map(|place| place.bus);
+        self.tag == other.tag && bus(self) == bus(other)
+    }
+}
+
+/// Where a message stands among those of its own bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OriginPlace {
+    /// The bus: the session there that first listed other projects. A bus that was made anew counts anew.
     pub bus: SessionId,
     /// The seq of its event there.
     pub seq: u64,

@@ -23,7 +23,7 @@ pub use conflict::{Arbiter, ArbiterError, ConflictEnd, ConflictStep};
 pub use delivery_method::DeliveryMethod;
 pub use elsewhere::{
     DirectoryMark, Elsewhere, ElsewhereError, HeldWhy, ListedProjects, MemberElsewhere,
-    MessageOrigin, ReceiptElsewhere, StateElsewhere,
+    MessageOrigin, OriginPlace, ReceiptElsewhere, StateElsewhere,
 };
 pub use mentions::mentioned;
 pub use message::{Audience, Author, MessageKind, Priority};

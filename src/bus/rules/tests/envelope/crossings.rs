@@ -12,7 +12,7 @@ use crate::domain::limits::{self, TeamLimits};
 use crate::domain::member::Label;
 use crate::domain::messaging::{
     Attached, AttachedFile, Attachment, DirectoryMark, HeldWhy, ListedProjects, MessageOrigin,
-    ReceiptElsewhere, StateElsewhere,
+    OriginPlace, ReceiptElsewhere, StateElsewhere,
 };
 use crate::domain::wait_times;
 
@@ -66,9 +66,11 @@ pub(super) fn arriving(from: &World, own: &str, message: &Message) -> Crossing {
             tag: label(own),
             id: message.id.clone(),
             sent_ms: message.sent_ms,
-            bus: from.state.other_projects().bus.unwrap(),
-            seq: message.seq,
-            oldest: from.state.outbox().first().map_or(message.seq, |oldest| oldest.seq),
+            place: Some(OriginPlace {
+                bus: from.state.other_projects().bus.unwrap(),
+                seq: message.seq,
+                oldest: from.state.outbox().first().map_or(message.seq, |oldest| oldest.seq),
+            }),
         },
         to: to.name.clone(),
         body: text("crossed"),
