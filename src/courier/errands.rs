@@ -3,37 +3,72 @@
 use std::collections::BTreeMap;
 
 use crate::bus::state::{Arrived, Message, State};
-use crate::domain::ids::SessionId;
+use crate::domain::ids::{MessageId, SessionId};
 use crate::domain::limits;
 use crate::domain::member::Label;
-use crate::domain::messaging::ReceiptElsewhere;
+use crate::domain::messaging::{ListedProjects, ReceiptElsewhere};
 
 /// What is to be taken to one project.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Errand {
+    /// Whether the session knows the project by the directory that its team does.
+    pub(super) is_of_team: bool,
+    /// Messages that were sent while the tag meant another directory.
+    pub(super) moved: Vec<MessageId>,
     /// Messages, oldest first.
     pub(super) letters: Vec<Message>,
     /// Messages that came from there, with the receipts that are not known there.
     pub(super) receipts: Vec<(Arrived, Vec<ReceiptElsewhere>)>,
 }
 
-/// Returns what this session is to take to other projects: nothing if others do.
-pub(super) fn errands(state: &State, me: SessionId) -> BTreeMap<Label, Errand> {
+/// Returns what this session is to take to other projects: nothing if others do, or if it knows another directory by a tag than its team.
+pub(super) fn errands(
+    state: &State,
+    me: SessionId,
+    listed: &ListedProjects,
+) -> BTreeMap<Label, Errand> {
     let mut errands: BTreeMap<Label, Errand> = BTreeMap::new();
     if !state.couriers().contains(&me) {
         return errands;
     }
+    let projects = state.other_projects();
+    let known = |tag: &Label| projects.known.get(tag);
+    let means_the_same = |tag: &Label| {
+        known(tag).is_some_and(|known| listed.tags.get(tag) == Some(&known.mark))
+            && projects.own == listed.own
+    };
+    // Only the one who takes all says why something stays.
+    let is_lead = state.is_lead(me);
     for message in state.outbox() {
         if let Some(address) = message.audience.elsewhere() {
+            if !is_lead && !means_the_same(&address.tag) {
+                continue;
+            }
             let errand = errands.entry(address.tag.clone()).or_default();
-            if errand.letters.len() < limits::TAKEN_AT_ONCE {
+            errand.is_of_team = means_the_same(&address.tag);
+            if known(&address.tag).is_some_and(|known| message.seq < known.since) {
+                errand.moved.push(message.id.clone());
+            } else if errand.letters.len() < limits::TAKEN_AT_ONCE {
                 errand.letters.push(message.clone());
             }
         }
     }
     for (arrived, receipts) in state.receipts_to_tell() {
+        if !means_the_same(&arrived.origin.tag) {
+            continue;
+        }
         let errand = errands.entry(arrived.origin.tag.clone()).or_default();
+        errand.is_of_team = true;
         errand.receipts.push((arrived.clone(), receipts));
     }
     errands
+}
+
+/// Returns the seq of the oldest message that is on its way to a project.
+pub(super) fn oldest_to(state: &State, tag: &Label) -> Option<u64> {
+    let mut to = state
+        .outbox()
+        .into_iter()
+        .filter(|message| message.audience.elsewhere().is_some_and(|address| address.tag == *tag));
+    to.next().map(|message| message.seq)
 }

@@ -1,6 +1,7 @@
 //! Opens the bus of another project, which must be there: a courier makes none, and changes no other file there.
 
-use std::path::Path;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::bus::storage::LogError;
@@ -28,12 +29,30 @@ pub(super) fn open(project: &Path) -> Result<Bus, HeldWhy> {
         ..Options::default()
     };
     let directory = project.join(BUS);
+    if let Some(linked) = linked_file(&directory) {
+        tracing::warn!(
+            "`{}` is the same file as another one: its bus is not used",
+            linked.display()
+        );
+        return Err(HeldWhy::Unusable);
+    }
     let opened = FileLog::open_present(&directory, &disk, options).map_err(BusError::from);
     match opened.map(|log| log.map(|log| Bus::open(Box::new(log))).transpose()) {
         Ok(Ok(Some(bus))) => Ok(bus),
         Ok(Ok(None)) => Err(HeldWhy::NoBus),
         Ok(Err(error)) | Err(error) => Err(why(&error)),
     }
+}
+
+/// Returns a file of a bus that has another name, too. That may be a file of another bus, even of our own, whose members would be looked
+/// for among the processes of this one.
+fn linked_file(directory: &Path) -> Option<PathBuf> {
+    let log = std::fs::read_dir(directory.join("log")).into_iter().flatten().flatten();
+    let named = ["bus.json", "lock"].map(|name| directory.join(name));
+    let mut files = named.into_iter().chain(log.map(|entry| entry.path()));
+    files.find(|file| {
+        file.symlink_metadata().is_ok_and(|found| found.is_file() && found.nlink() > 1)
+    })
 }
 
 /// Says why a bus cannot be used.
@@ -49,7 +68,6 @@ pub(super) fn why(error: &BusError) -> HeldWhy {
 mod tests {
     use std::fs;
     use std::os::unix::fs::{PermissionsExt as _, symlink};
-    use std::path::PathBuf;
 
     use super::*;
 
@@ -79,6 +97,10 @@ mod tests {
             assert!(made.unwrap().success());
         });
         assert_eq!(open(&pipe).err(), Some(HeldWhy::Unusable));
+        let hard = project(place, "hard", |file| {
+            fs::hard_link(junk.join(BUS).join("bus.json"), file).unwrap();
+        });
+        assert_eq!(open(&hard).err(), Some(HeldWhy::Unusable));
         let linked = place.join("linked");
         fs::create_dir_all(linked.join(".claude")).unwrap();
         symlink(junk.join(BUS), linked.join(BUS)).unwrap();

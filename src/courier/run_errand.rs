@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::errands::Errand;
+use super::errands::{Errand, oldest_to};
 use super::open_other;
 use crate::bus::event::{Envelope, Event};
 use crate::bus::rules::{Arriving, Crossing, NotRelayed, Operation, Refusal, id_there};
@@ -12,7 +12,7 @@ use crate::bus::{Bus, BusError, Membership, Receipt};
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
 use crate::domain::member::Label;
-use crate::domain::messaging::{Elsewhere, HeldWhy, MessageOrigin, ReceiptElsewhere};
+use crate::domain::messaging::{Elsewhere, HeldWhy, MessageOrigin, OriginPlace, ReceiptElsewhere};
 use crate::domain::name::Name;
 use crate::domain::text::suggest::nearest;
 use crate::domain::wait_times;
@@ -42,6 +42,11 @@ pub(super) async fn run(me: &Membership, own: &Label, other: &Bus, errand: Erran
         // Who is there is decided by who lives.
         if let Err(error) = within(other.reap_dead_sessions()).await {
             return stopped(me, &error, &errand.letters).await;
+        }
+    }
+    for id in errand.moved {
+        if let Step::Stop = note(me, Crossing::Failed { id, why: NotRelayed::Moved }).await {
+            return Ended::Again;
         }
     }
     for letter in &errand.letters {
@@ -84,6 +89,13 @@ async fn stopped(me: &Membership, error: &BusError, letters: &[Message]) -> Ende
 async fn take_letter(me: &Membership, own: &Label, other: &Bus, letter: &Message) -> Step {
     let id = letter.id.clone();
     let Some(to) = letter.audience.elsewhere() else { return Step::Next };
+    // Since the errand began, another courier may have taken it.
+    if me.bus().refresh().is_err() {
+        return Step::Stop;
+    }
+    if !me.bus().look(|state| state.is_promised(&letter.id)) {
+        return Step::Next;
+    }
     let arriving = match read(me, own, letter, to) {
         Ok(Some(arriving)) => arriving,
         Ok(None) => return note(me, Crossing::Failed { id, why: NotRelayed::Lost }).await,
@@ -96,6 +108,10 @@ async fn take_letter(me: &Membership, own: &Label, other: &Bus, letter: &Message
     let there = match within(other.submit(None, Vec::new(), arrive)).await {
         Ok(receipt) => arrived_as(&receipt),
         Err(BusError::Refused(Refusal::Arrived { id })) => Some(id),
+        // Another one has taken it meanwhile.
+        Err(BusError::Refused(Refusal::ArrivedLate)) if is_over_here(me, letter) => {
+            return Step::Next;
+        }
         Err(BusError::Refused(refusal)) => return refused(me, other, letter, to, &refusal).await,
         Err(error) => {
             stopped(me, &error, std::slice::from_ref(letter)).await;
@@ -137,7 +153,13 @@ fn read(
     });
     let reply_to = letter.reply_to.as_ref();
     let reply_to = reply_to.and_then(|id| me.bus().look(|state| id_there(state, id, &to.tag)));
-    let origin = MessageOrigin { tag: own.clone(), id: letter.id.clone(), sent_ms: letter.sent_ms };
+    let place = me.bus().look(|state| {
+        let oldest = oldest_to(state, &to.tag).unwrap_or(letter.seq).min(letter.seq);
+        let bus = state.other_projects().bus?;
+        Some(OriginPlace { bus, seq: letter.seq, oldest })
+    });
+    let origin =
+        MessageOrigin { tag: own.clone(), id: letter.id.clone(), sent_ms: letter.sent_ms, place };
     Ok(Some(Arriving {
         from,
         origin,
@@ -147,6 +169,11 @@ fn read(
         more: more.filter(|more| !more.is_empty()),
         reply_to,
     }))
+}
+
+/// Says whether a message is not on its way any more, as far as its own bus knows by now.
+fn is_over_here(me: &Membership, letter: &Message) -> bool {
+    me.bus().refresh().is_ok() && !me.bus().look(|state| state.is_promised(&letter.id))
 }
 
 /// Returns the id of the message that has arrived.
@@ -168,6 +195,7 @@ async fn refused(
     let held = match refusal {
         Refusal::InboxFull { .. } | Refusal::InboxHeavy { .. } => Some(HeldWhy::Full),
         Refusal::NobodyElse => Some(HeldWhy::Nobody),
+        Refusal::ArrivedEarly => Some(HeldWhy::Behind),
         _ => None,
     };
     if let Some(why) = held {

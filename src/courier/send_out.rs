@@ -53,7 +53,8 @@ async fn look(me: Membership, projects: KnownProjects, end: CancellationToken) {
             tracing::debug!("failed to look what is for other projects: {error}");
         }
         rests.retain(|_, until| *until > Instant::now());
-        for (tag, errand) in me.bus().look(|state| errands(state, me.session())) {
+        let listed = projects.listed();
+        for (tag, errand) in me.bus().look(|state| errands(state, me.session(), &listed)) {
             if let Some(since) = under_way.get(&tag) {
                 if since.elapsed() > wait_times::ERRAND {
                     hold(&me, &errand.letters, HeldWhy::Unusable).await;
@@ -109,7 +110,8 @@ fn travel(me: &Membership, projects: &KnownProjects, tag: &Label, errand: Errand
         }
     };
     runtime.block_on(async {
-        let Some((own, directory)) = projects.own().zip(projects.directory(tag)) else {
+        let directory = projects.directory(tag).filter(|_| errand.is_of_team);
+        let Some((own, directory)) = projects.own().zip(directory) else {
             hold(me, &errand.letters, HeldWhy::Unlisted).await;
             return Ended::Again;
         };

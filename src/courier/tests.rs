@@ -1,10 +1,11 @@
 //! A courier between two buses in memory, both of which fail where a test wants it to.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use super::errands::{Errand, errands};
 use super::run_errand::{Ended, hold, run};
-use crate::bus::event::{Event, ProjectsListed, Skip};
+use crate::bus::event::Event;
 use crate::bus::rules::{Description, NameChoice};
 use crate::bus::storage::faulty_log::{Fault, FaultPoint, Faults};
 use crate::bus::storage::in_memory::Store;
@@ -12,7 +13,9 @@ use crate::bus::{Bus, Joining, Membership, Outgoing};
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
 use crate::domain::member::{Label, MemberKind};
-use crate::domain::messaging::{Acknowledgement, HeldWhy, MessageKind, Priority};
+use crate::domain::messaging::{
+    Acknowledgement, DirectoryMark, HeldWhy, ListedProjects, MessageKind, Priority,
+};
 use crate::domain::name::Name;
 use crate::sys::clock;
 
@@ -22,10 +25,16 @@ struct Project {
     faults: Faults,
     bus: Bus,
     me: Membership,
+    listed: ListedProjects,
 }
 
 fn label(text: &str) -> Label {
     Label::parse(text).unwrap()
+}
+
+fn listed(own: &str, other: &str) -> ListedProjects {
+    let tags = [(label(other), DirectoryMark::of(Path::new(other)))];
+    ListedProjects { own: Some(label(own)), tags: tags.into() }
 }
 
 impl Project {
@@ -33,7 +42,7 @@ impl Project {
         let store = Store::new(Arc::new(clock::now));
         let faults = Faults::default();
         let bus = Bus::open(Box::new(faults.before(store.log()))).unwrap();
-        let listed = ProjectsListed { own: Some(label(own)), tags: vec![label(other)], skip: Skip };
+        let listed = listed(own, other);
         let joining = Joining {
             choice: NameChoice::Chosen(Name::parse(called).unwrap()),
             kind: MemberKind::Peer,
@@ -41,7 +50,8 @@ impl Project {
             description: Description { projects: Some(listed), ..Description::default() },
         };
         let me = Membership::join(&bus, joining).await.unwrap();
-        Self { store, faults, bus, me }
+        let listed = self::listed(own, other);
+        Self { store, faults, bus, me, listed }
     }
 
     /// Opens the bus as another process does.
@@ -57,7 +67,7 @@ impl Project {
 
     fn errand(&self) -> Errand {
         self.bus.refresh().unwrap();
-        let all = self.bus.look(|state| errands(state, self.me.session()));
+        let all = self.bus.look(|state| errands(state, self.me.session(), &self.listed));
         all.into_values().next().unwrap_or_default()
     }
 
@@ -215,5 +225,5 @@ async fn where_somebody_leads_only_they_are_the_courier() {
     };
     let lead = Membership::join(&po.bus, joining).await.unwrap();
     assert_eq!(po.errand(), Errand::default());
-    assert_eq!(po.bus.look(|state| errands(state, lead.session())).len(), 1);
+    assert_eq!(po.bus.look(|state| errands(state, lead.session(), &po.listed)).len(), 1);
 }

@@ -239,31 +239,20 @@ mod tests {
     use std::borrow::Cow;
 
     use super::*;
-    use crate::bus::event::{Body, Entry, Envelope, Event, Joined, MessageHeld, MessageSent};
+    use crate::bus::event::{Entry, Envelope, Event, Joined, MessageHeld, MessageSent};
     use crate::bus::storage::LogPosition;
     use crate::domain::ids::{CommandId, MessageId};
-    use crate::domain::messaging::{Audience, Author, MessageKind, Priority};
+    use crate::domain::messaging::Audience;
     use crate::domain::name::Name;
     use crate::domain::time::Tick;
     use crate::view::tests::{board, entry};
 
     fn to_web(number: u64) -> Event {
+        let ann = Name::parse("ann").unwrap();
+        let to = Audience::try_from(Cow::from("web:alice")).unwrap();
         Event::MessageSent(MessageSent {
-            id: MessageId::from_bits(number),
-            kind: MessageKind::Message,
-            from: Author::Member(Name::parse("ann").unwrap()),
-            audience: Audience::try_from(Cow::from("web:alice")).unwrap(),
-            to: Vec::new().into(),
-            request: None,
-            task: None,
-            claimed_by: None,
-            reply_to: None,
-            thread: None,
-            ends: Vec::new(),
-            priority: Priority::Normal,
-            quiet: false,
             more: Some(Box::new(Envelope { queue: true, ..Envelope::default() })),
-            body: Body::Text("x".into()),
+            ..MessageSent::plain(MessageId::from_bits(number), ann, to, "x")
         })
     }
 

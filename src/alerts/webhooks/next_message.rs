@@ -44,10 +44,10 @@ fn is_taken_back(state: &State, message: &Message) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bus::event::{Body, Entry, Envelope, Event, LogPosition, MessageSent};
+    use crate::bus::event::{Entry, Envelope, Event, LogPosition, MessageSent};
     use crate::domain::ids::{CommandId, MessageId};
     use crate::domain::member::Label;
-    use crate::domain::messaging::{Author, Group, MessageKind, Priority};
+    use crate::domain::messaging::Group;
     use crate::domain::name::Name;
     use crate::domain::time::Tick;
 
@@ -75,21 +75,8 @@ mod tests {
     fn queued(number: u64) -> Event {
         let more = Envelope { queue: true, ..Envelope::default() };
         Event::MessageSent(MessageSent {
-            id: id(number),
-            kind: MessageKind::Message,
-            from: Author::Member(Name::parse("ann").unwrap()),
-            audience: builds(),
-            to: Vec::new().into(),
-            request: None,
-            task: None,
-            claimed_by: None,
-            reply_to: None,
-            thread: None,
-            ends: Vec::new(),
-            priority: Priority::Normal,
-            quiet: false,
             more: Some(Box::new(more)),
-            body: Body::Text("the build is red".to_owned()),
+            ..MessageSent::plain(id(number), Name::parse("ann").unwrap(), builds(), "it is red")
         })
     }
 

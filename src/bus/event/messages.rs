@@ -62,6 +62,28 @@ pub struct MessageSent {
 }
 
 impl MessageSent {
+    /// A message that says something, from one member to nobody yet: where a test begins.
+    #[cfg(test)]
+    pub(crate) fn plain(id: MessageId, from: Name, audience: Audience, text: &str) -> Self {
+        Self {
+            id,
+            kind: MessageKind::Message,
+            from: Author::Member(from),
+            audience,
+            to: Vec::new().into(),
+            request: None,
+            task: None,
+            claimed_by: None,
+            reply_to: None,
+            thread: None,
+            ends: Vec::new(),
+            priority: Priority::Normal,
+            quiet: false,
+            more: None,
+            body: Body::Text(text.to_owned()),
+        }
+    }
+
     /// Returns the class of its signal. A message without one says something.
     pub fn class(&self) -> SignalClass {
         let signal = self.more.as_ref().and_then(|more| more.signal.as_ref());

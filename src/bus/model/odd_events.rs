@@ -18,9 +18,9 @@ use crate::domain::ids::{
 };
 use crate::domain::member::{Activity, Departure, Label, MemberKind, SessionNumber, Tools, Traits};
 use crate::domain::messaging::{
-    Acknowledgement, Audience, Author, ConflictEnd, ConflictStep, DeliveryMethod, Elsewhere, Group,
-    HeldWhy, MemberElsewhere, MessageKind, MessageOrigin, Priority, ReceiptElsewhere, Signal,
-    StateElsewhere, Urgency,
+    Acknowledgement, Audience, Author, ConflictEnd, ConflictStep, DeliveryMethod, DirectoryMark,
+    Elsewhere, Group, HeldWhy, MemberElsewhere, MessageKind, MessageOrigin, OriginPlace, Priority,
+    ReceiptElsewhere, Signal, StateElsewhere, Urgency,
 };
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision};
@@ -369,7 +369,16 @@ fn envelope(c: u8, d: u8) -> Envelope {
         urgency: Urgency::new(f64::from(d) / 255.0),
         ttl_seconds: c.is_multiple_of(2).then_some(u64::from(d)),
         queue: d > 100,
-        origin: (d > 80).then(|| MessageOrigin { tag: topic(d), id: message(c), sent_ms: 7 }),
+        origin: (d > 80).then(|| MessageOrigin {
+            tag: topic(d),
+            id: message(c),
+            sent_ms: 7,
+            place: (d > 90).then(|| OriginPlace {
+                bus: session(c),
+                seq: u64::from(c),
+                oldest: u64::from(d),
+            }),
+        }),
         response_seconds: c.is_multiple_of(3).then_some(u64::from(d)),
         ..Envelope::default()
     }
@@ -426,8 +435,10 @@ fn of_other_projects([a, b, c, d]: [u8; 4]) -> Event {
     let (id, receipts) = (message(a), vec![receipt; usize::from(d % 3)]);
     match b % 4 {
         0 => Event::ProjectsListed(ProjectsListed {
+            by: (a > 50).then(|| session(a)),
             own: (c > 128).then(|| topic(c)),
             tags: vec![topic(d)],
+            marks: [(topic(d), DirectoryMark::of(std::path::Path::new("/")))].into(),
             skip: Skip,
         }),
         1 => Event::MessageRelayed(MessageRelayed { id, there: message(d), receipts }),

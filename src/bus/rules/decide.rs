@@ -11,6 +11,7 @@ use super::{
     health, human_wish, members, messages, outward, overdue, permissions, requests, tasks,
     workflows,
 };
+use crate::bus::event::Event;
 use crate::bus::event::Proposal;
 use crate::bus::state::{State, Wait};
 use crate::domain::ids::SessionId;
@@ -93,12 +94,6 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
 /// A session joins by itself. What an orchestrator is told depends on whether it leads.
 fn join(decision: &mut Decision<'_>, before: &State, new: &NewMember) -> Result<(), Refusal> {
     decision.step(|writer| members::join(writer, new))?;
-    if let Some(listed) = &new.description.projects {
-        decision.step(|writer| {
-            outward::list_projects(writer, listed);
-            Ok(())
-        })?;
-    }
     if let Some(aside) = &new.put_aside {
         decision.step(|writer| members::notify_put_aside(writer, new.session, aside))?;
     }
@@ -110,6 +105,18 @@ fn join(decision: &mut Decision<'_>, before: &State, new: &NewMember) -> Result<
     } else {
         members::settle_lead(decision)?;
     }
+    decision.step(|writer| {
+        if let Some(listed) = &new.description.projects {
+            outward::list_projects(writer, new.session, listed);
+        }
+        if let Some(arbiter) = &new.description.arbiter
+            && writer.state.arbiter() != *arbiter
+            && outward::sets_up_team(writer.state, new.session)
+        {
+            writer.push(Event::ArbiterSet { arbiter: arbiter.clone() });
+        }
+        Ok(())
+    })?;
     let is_needed = |name: &Name| session_summary::is_needed(before, name);
     if new.kind == MemberKind::Orchestrator
         && (!new.dead.is_empty() || new.choice.wanted().iter().any(is_needed))

@@ -458,6 +458,12 @@ pub enum Refusal {
     /// Shown to nobody: it was not to arrive twice.
     #[error("the message arrived before: it is `{id}`")]
     Arrived { id: MessageId },
+    /// Shown to nobody: its own bus has ended it.
+    #[error("the message is over there")]
+    ArrivedLate,
+    /// Shown to nobody: earlier ones of its bus come first.
+    #[error("an earlier message is not here yet")]
+    ArrivedEarly,
     /// The text begins as a group, and goes on otherwise.
     #[error(transparent)]
     Address(#[from] AddressError),

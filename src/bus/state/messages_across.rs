@@ -1,6 +1,6 @@
 //! How messages from project to project change the state, and what it says of them.
 
-use crate::bus::event::{Event, MessageHeld, MessageRelayed, MessageSent, ProjectsListed};
+use crate::bus::event::{Event, MessageHeld, MessageRelayed, MessageSent};
 use crate::bus::state::event_place::At;
 use crate::bus::state::{
     Arrived, AwaitedAnswer, Crossed, Delivery, Due, Message, OtherProjects, State,
@@ -82,10 +82,7 @@ impl State {
 
     pub(in crate::bus::state) fn crossing_event(&mut self, event: &Event, at: &At) {
         match event {
-            Event::ProjectsListed(ProjectsListed { own, tags, .. }) => {
-                self.other_projects.own.clone_from(own);
-                self.other_projects.tags = tags.iter().take(limits::PROJECTS).cloned().collect();
-            }
+            Event::ProjectsListed(listed) => self.other_projects.list(listed, at.seq),
             Event::MessageRelayed(relayed) => self.message_relayed(relayed, at),
             Event::MessageHeld(MessageHeld { id, why }) if self.is_promised(id) => {
                 self.other_projects.crossed_mut(id).held = Some(*why);
@@ -146,9 +143,9 @@ impl State {
         let (Some(origin), Some(_)) = (origin, sent.from.elsewhere()) else { return };
         let told = self.message(&sent.id).map(|message| self.receipts_here(message));
         let (id, told) = (sent.id.clone(), told.unwrap_or_default());
-        let (origin, tag) = (origin.clone(), origin.tag.clone());
-        self.other_projects.arrived.push_back(Arrived { id, origin, told });
-        self.other_projects.forget_old_arrived(&tag);
+        let last = origin.clone();
+        self.other_projects.arrived.push_back(Arrived { id, origin: last.clone(), told });
+        self.other_projects.forget_old_arrived(&last);
     }
 
     /// Forgets what kept a message that does not wait any more.

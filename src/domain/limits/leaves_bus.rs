@@ -16,13 +16,16 @@ pub const PROJECT_DIRECTORY_BYTES: usize = 4096;
 /// The messages to other projects whose receipts are kept, those on their way not counted. Of more, the oldest is forgotten.
 pub const KEPT_CROSSED: usize = 256;
 
-/// The messages of one project that are remembered, so that none of them arrives twice. A courier takes the messages to a project in their
-/// order, and notes each before it takes the next: what it has not noted is the last one that arrived from it. So these are enough for as
-/// many couriers at once.
+/// The messages of one project that are remembered, so that none of them arrives twice. Each says which is the oldest of its project
+/// that was still on its way: none before that comes again. Those from it on are remembered however old they are, and while there are so
+/// many of them, no later one is taken but that oldest one.
 pub const KEPT_ARRIVED: usize = 64;
 
 /// Recipients of one message in another project whose receipts come back; the others are counted in no receipt.
 pub const RECEIPTS_FROM_ELSEWHERE: usize = 64;
+
+/// Unread messages from other projects in an inbox: a tenth of what it holds by default, so that none of them keeps the members here out.
+pub const UNREAD_FROM_ELSEWHERE: usize = 1_000;
 
 /// Members of another project that a notice names to who has written to an unknown one.
 pub const NAMED_ELSEWHERE: usize = 8;

@@ -1,11 +1,14 @@
 //! Members of other projects: as authors, as addresses, and where a message of theirs comes from.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
-use crate::domain::ids::MessageId;
+use crate::domain::ids::{MessageId, SessionId};
 use crate::domain::member::Label;
 use crate::domain::name::Name;
 
@@ -31,6 +34,28 @@ pub struct Elsewhere {
     pub name: Option<Name>,
 }
 
+/// What tells the directory of a project from others, without naming it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DirectoryMark(u64);
+
+impl DirectoryMark {
+    /// Returns the mark of a directory, of which this is the path without links. JSON readers keep 53 bits of a number.
+    pub fn of(path: &Path) -> Self {
+        let hash = Sha256::digest(path.as_os_str().as_encoded_bytes());
+        let first = hash.iter().take(8).fold(0, |bits: u64, byte| bits << 8 | u64::from(*byte));
+        Self(first >> 11)
+    }
+}
+
+/// The projects of the user as one of them sees them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ListedProjects {
+    /// The tag of this project; without one nobody there could answer.
+    pub own: Option<Label>,
+    /// The others.
+    pub tags: BTreeMap<Label, DirectoryMark>,
+}
+
 /// The message of another project that stands here as a message of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageOrigin {
@@ -40,6 +65,28 @@ pub struct MessageOrigin {
     pub id: MessageId,
     /// When it was sent there, in wall time. With its id it tells any two messages apart, even if the project has another tag by now.
     pub sent_ms: i64,
+    /// Its place among the others that came from there. Versions before this one wrote none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<OriginPlace>,
+}
+
+impl MessageOrigin {
+    /// Says whether another one comes from the same bus.
+    pub fn is_of_bus_of(&self, other: &Self) -> bool {
+        let bus = |origin: &Self| origin.place.map(|place| place.bus);
+        self.tag == other.tag && bus(self) == bus(other)
+    }
+}
+
+/// Where a message stands among those of its own bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OriginPlace {
+    /// The bus: the session there that first listed other projects. A bus that was made anew counts anew.
+    pub bus: SessionId,
+    /// The seq of its event there.
+    pub seq: u64,
+    /// That of the oldest message to this project that was on its way when this one was taken: all before it have arrived, or have ended.
+    pub oldest: u64,
 }
 
 /// How far a message has come with a recipient in another project.
@@ -95,8 +142,10 @@ pub enum HeldWhy {
     Unusable,
     /// Its bus needs a newer version.
     Newer,
-    /// The inbox of its recipient is full.
+    /// The inbox of its recipient is full, or has as much from other projects as it takes.
     Full,
+    /// Many later messages are there already, and an earlier one is not.
+    Behind,
     /// It is for all members, and nobody is there.
     Nobody,
 }
@@ -110,6 +159,9 @@ impl HeldWhy {
             Self::Unusable => "the bus of that project cannot be used now",
             Self::Newer => "a newer cli-team-bridge works in that project",
             Self::Full => "the inbox there is full",
+            Self::Behind => {
+                "an earlier message to that project waits still, and many later ones are there"
+            }
             Self::Nobody => "no member is live there",
         }
     }

@@ -22,8 +22,8 @@ pub use attachment::{
 pub use conflict::{Arbiter, ArbiterError, ConflictEnd, ConflictStep};
 pub use delivery_method::DeliveryMethod;
 pub use elsewhere::{
-    Elsewhere, ElsewhereError, HeldWhy, MemberElsewhere, MessageOrigin, ReceiptElsewhere,
-    StateElsewhere,
+    DirectoryMark, Elsewhere, ElsewhereError, HeldWhy, ListedProjects, MemberElsewhere,
+    MessageOrigin, OriginPlace, ReceiptElsewhere, StateElsewhere,
 };
 pub use mentions::mentioned;
 pub use message::{Audience, Author, MessageKind, Priority};

@@ -110,7 +110,7 @@ mod tests {
     use crate::bus::storage::LogPosition;
     use crate::domain::ids::{MessageId, RequestId, SessionId};
     use crate::domain::member::Label;
-    use crate::domain::messaging::{Audience, Author, MessageKind, Priority};
+    use crate::domain::messaging::Audience;
     use crate::domain::name::Name;
     use crate::domain::time::Tick;
     use crate::view::tests::{entry, joined};
@@ -123,22 +123,11 @@ mod tests {
     /// Asks ben, who owes an answer within five minutes.
     fn question() -> Event {
         let more = Envelope { response_seconds: Some(300), ..Envelope::default() };
+        let to_ben = Audience::One(name("ben"));
         Event::MessageSent(MessageSent {
-            id: MessageId::from_bits(1),
-            kind: MessageKind::Message,
-            from: Author::Member(name("ann")),
-            audience: Audience::One(name("ben")),
             to: vec![name("ben")].into(),
-            request: None,
-            task: None,
-            claimed_by: None,
-            reply_to: None,
-            thread: None,
-            ends: Vec::new(),
-            priority: Priority::Normal,
-            quiet: false,
             more: Some(Box::new(more)),
-            body: Body::Text("may I merge?".to_owned()),
+            ..MessageSent::plain(MessageId::from_bits(1), name("ann"), to_ben, "may I merge?")
         })
     }
 

@@ -32,6 +32,8 @@ pub enum NotRelayed {
     },
     /// What it says cannot be read any more.
     Lost,
+    /// Its tag has meant another directory when it was sent.
+    Moved,
     /// The rules there refuse it.
     Refused,
 }

@@ -1,10 +1,10 @@
 //! The inputs of operations: new members, tasks, workflows, questions, answers, and the choice of messages.
 
-use crate::bus::event::{Body, ProjectsListed, Question, Starting, TaskReport};
+use crate::bus::event::{Body, Question, Starting, TaskReport};
 use crate::domain::access_key::{KeyHash, KeyScope};
 use crate::domain::ids::{KeyId, MessageId, PermissionId, SessionId, TaskId, WorkflowId};
 use crate::domain::member::{MemberKind, ProcessMark, Traits};
-use crate::domain::messaging::{Arbiter, Group, MessageKind, Priority, Signal};
+use crate::domain::messaging::{Arbiter, Group, ListedProjects, MessageKind, Priority, Signal};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decision, Policy};
 use crate::domain::task::{TaskError, TaskStatus};
@@ -63,7 +63,7 @@ pub struct Description {
     /// Who decides disagreements in its team, if its configuration was read.
     pub arbiter: Option<Arbiter>,
     /// The projects whose members can be written to; none says nothing of them.
-    pub projects: Option<ProjectsListed>,
+    pub projects: Option<ListedProjects>,
 }
 
 /// A session whose presence no process holds.

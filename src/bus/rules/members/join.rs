@@ -28,13 +28,8 @@ pub(in crate::bus::rules) fn join(writer: &mut Writer<'_>, new: &NewMember) -> R
         pid: new.pid,
         client: new.client,
     }));
-    let Description { traits, cwd, arbiter, takes_lead: _, projects: _ } = &new.description;
+    let Description { traits, cwd, .. } = &new.description;
     let number = describe(writer, (new.session, &name), traits, cwd.clone());
-    if let Some(arbiter) = arbiter
-        && writer.state.arbiter() != *arbiter
-    {
-        writer.push(Event::ArbiterSet { arbiter: arbiter.clone() });
-    }
     let surface = traits.surface.as_ref();
     let newcomer = Subject::new(new.session, (&name, new.kind), Some(number), surface);
     tell_joined(writer, &newcomer);

@@ -8,6 +8,7 @@ use crate::bus::rules::refusal::Refusal;
 use crate::bus::rules::{elsewhere, messages};
 use crate::bus::state::{Message, State};
 use crate::domain::ids::MessageId;
+use crate::domain::limits;
 use crate::domain::member::Label;
 use crate::domain::messaging::{
     Audience, Author, Elsewhere, MemberElsewhere, Priority, ReceiptElsewhere,
@@ -32,6 +33,14 @@ fn arrive(writer: &mut Writer<'_>, arriving: &Arriving) -> Result<(), Refusal> {
     let Arriving { from, origin, to, body, priority, more, reply_to } = arriving;
     if let Some(arrived) = writer.state.arrived(origin) {
         return Err(Refusal::Arrived { id: arrived.id.clone() });
+    }
+    // What is forgotten here is over there.
+    let projects = writer.state.other_projects();
+    if projects.is_over(origin) {
+        return Err(Refusal::ArrivedLate);
+    }
+    if projects.is_too_far_ahead(origin) {
+        return Err(Refusal::ArrivedEarly);
     }
     messages::check_body("content", body)?;
     elsewhere::check(more.as_deref(), None)?;
@@ -65,16 +74,30 @@ fn recipients(writer: &Writer<'_>, to: Option<&Name>) -> Result<(Audience, Vec<N
     if let Some(name) = to {
         let name = messages::known_member(writer.state, name.as_str())?.clone();
         messages::check_room(writer, &name)?;
+        if !has_room_for_others(writer.state, &name) {
+            let limit = limits::UNREAD_FROM_ELSEWHERE;
+            return Err(Refusal::InboxFull { name, limit });
+        }
         return Ok((Audience::One(name.clone()), vec![name]));
     }
     let live = writer.state.live_sessions().into_iter().filter(|one| !one.hung);
     let everyone: Vec<Name> = live.map(|one| one.name.clone()).collect();
     let first = everyone.first().cloned().ok_or(Refusal::NobodyElse)?;
-    let with_room = writer.with_room(everyone);
+    let mut with_room = writer.with_room(everyone);
+    with_room.retain(|name| has_room_for_others(writer.state, name));
     if with_room.is_empty() {
         messages::check_room(writer, &first)?;
+        let limit = limits::UNREAD_FROM_ELSEWHERE;
+        return Err(Refusal::InboxFull { name: first, limit });
     }
     Ok((Audience::All, with_room))
+}
+
+/// Says whether an inbox takes more from other projects: the rest of it is for the members here.
+fn has_room_for_others(state: &State, name: &Name) -> bool {
+    let from_elsewhere = |message: &&Message| message.from.elsewhere().is_some();
+    let most = limits::UNREAD_FROM_ELSEWHERE;
+    state.unread(name).filter(from_elsewhere).take(most).count() < most
 }
 
 /// Says whether a message went to that project, or came from it.

@@ -1,16 +1,16 @@
 //! What becomes of messages to other projects, as the sessions report that take them across.
 
-use crate::bus::event::{Event, MessageHeld, MessageRelayed, ProjectsListed, ReceiptsTold};
+use crate::bus::event::{Event, MessageHeld, MessageRelayed, ProjectsListed, ReceiptsTold, Skip};
 use crate::bus::rules::command::{Crossing, NotRelayed};
 use crate::bus::rules::event_writer::Writer;
 use crate::bus::rules::messages;
 use crate::bus::rules::notice::{Notice, listed, notice};
 use crate::bus::rules::refusal::Refusal;
-use crate::bus::state::Message;
+use crate::bus::state::{Message, State};
 use crate::domain::ids::{MessageId, SessionId};
 use crate::domain::limits;
 use crate::domain::member::MemberKind;
-use crate::domain::messaging::HeldWhy;
+use crate::domain::messaging::{HeldWhy, ListedProjects};
 
 /// Performs what a session reports. An agent has no configuration of the user, and so takes nothing across.
 pub(in crate::bus::rules) fn crossing(
@@ -44,12 +44,28 @@ pub(in crate::bus::rules) fn crossing(
     Ok(())
 }
 
-/// Notes which projects there are, as a session that joins has read.
-pub(in crate::bus::rules) fn list_projects(writer: &mut Writer<'_>, listed: &ProjectsListed) {
+/// Notes which projects there are, as a session that joins has read. One that finds others here does not change what they go by.
+pub(in crate::bus::rules) fn list_projects(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    listed: &ListedProjects,
+) {
     let known = writer.state.other_projects();
-    if known.own != listed.own || known.tags != listed.tags {
-        writer.push(Event::ProjectsListed(listed.clone()));
+    let marks = known.known.iter().map(|(tag, known)| (tag, known.mark));
+    let is_same =
+        known.own == listed.own && marks.eq(listed.tags.iter().map(|(tag, mark)| (tag, *mark)));
+    let are_none = known.own.is_none() && known.tags.is_empty();
+    if !is_same && (are_none || sets_up_team(writer.state, me)) {
+        let ListedProjects { own, tags: marks } = listed.clone();
+        let tags = marks.keys().cloned().collect();
+        let listed = ProjectsListed { by: Some(me), own, tags, marks, skip: Skip };
+        writer.push(Event::ProjectsListed(listed));
     }
+}
+
+/// Says whether the configuration of a session that joins is that of the team: it leads, or nobody else is here.
+pub(in crate::bus::rules) fn sets_up_team(state: &State, me: SessionId) -> bool {
+    state.is_lead(me) || state.live_sessions().iter().all(|session| session.id == me)
 }
 
 /// Returns a message that waits for the way to another project.
@@ -89,6 +105,7 @@ fn failed(writer: &mut Writer<'_>, id: &MessageId, why: &NotRelayed) {
             notice!["no member there has that name; there are ", listed(names.collect())]
         }
         NotRelayed::Lost => notice!["its text is lost"],
+        NotRelayed::Moved => notice!["its tag means another directory since then: send it again"],
         NotRelayed::Refused => notice!["the bus there does not take it"],
     };
     let text = notice![" was not delivered: ", why];

@@ -6,5 +6,5 @@ mod webhooks;
 
 pub(super) use self::arrive::from_elsewhere;
 pub use self::arrive::id_there;
-pub(super) use self::crossings::{crossing, list_projects};
+pub(super) use self::crossings::{crossing, list_projects, sets_up_team};
 pub(super) use self::webhooks::webhook_sent;

@@ -19,7 +19,7 @@ impl State {
     }
 
     /// Says whether a message waits, or would wait again if who has it died.
-    pub(in crate::bus) fn is_promised(&self, id: &MessageId) -> bool {
+    pub fn is_promised(&self, id: &MessageId) -> bool {
         self.queued.contains(id)
     }
 

@@ -31,21 +31,8 @@ fn id(number: u64) -> MessageId {
 
 fn sent(number: u64, to: &[&str], text: &str) -> Event {
     Event::MessageSent(MessageSent {
-        id: id(number),
-        kind: MessageKind::Message,
-        from: Author::Member(name("ann")),
-        audience: Audience::All,
         to: to.iter().map(|to| name(to)).collect::<Vec<_>>().into(),
-        request: None,
-        task: None,
-        claimed_by: None,
-        reply_to: None,
-        thread: None,
-        ends: Vec::new(),
-        priority: Priority::Normal,
-        quiet: false,
-        more: None,
-        body: Body::Text(text.to_owned()),
+        ..MessageSent::plain(id(number), name("ann"), Audience::All, text)
     })
 }
 

@@ -1,34 +1,44 @@
 //! Messages from project to project: two worlds, and a courier between them that may die after every append.
 
+use std::path::Path;
 use std::slice::from_ref;
 
 use super::sending::{sending_with, signal};
-use crate::bus::event::{Envelope, ProjectsListed, Skip};
+use crate::bus::event::Envelope;
 use crate::bus::rules::tests::*;
 use crate::bus::rules::{Arriving, Crossing, Description, HumanWish, NotRelayed, id_there};
 use crate::bus::state::Message;
 use crate::domain::limits::{self, TeamLimits};
 use crate::domain::member::Label;
 use crate::domain::messaging::{
-    Attached, AttachedFile, Attachment, HeldWhy, MessageOrigin, ReceiptElsewhere, StateElsewhere,
+    Attached, AttachedFile, Attachment, DirectoryMark, HeldWhy, ListedProjects, MessageOrigin,
+    OriginPlace, ReceiptElsewhere, StateElsewhere,
 };
 use crate::domain::wait_times;
 
-fn label(text: &str) -> Label {
+pub(super) fn label(text: &str) -> Label {
     Label::parse(text).unwrap()
 }
 
+pub(super) fn mark(directory: &str) -> DirectoryMark {
+    DirectoryMark::of(Path::new(directory))
+}
+
 /// A world that knows the tags `po` and `web`, one of which is its own.
-fn project(own: &str) -> World {
+pub(super) fn project(own: &str) -> World {
     let mut world = World::new();
     let tags = ["po", "web", "wiki"].into_iter().filter(|tag| *tag != own);
-    let tags = tags.map(label).collect();
-    let listed = ProjectsListed { own: Some(label(own)), tags, skip: Skip };
+    let tags = tags.map(|tag| (label(tag), mark(tag))).collect();
+    let listed = ListedProjects { own: Some(label(own)), tags };
     join_with(&mut world, "courier", listed);
     world
 }
 
-fn join_with(world: &mut World, called: &str, listed: ProjectsListed) -> (SessionId, Vec<Event>) {
+pub(super) fn join_with(
+    world: &mut World,
+    called: &str,
+    listed: ListedProjects,
+) -> (SessionId, Vec<Event>) {
     let mut new = world.joining(NameChoice::Chosen(name(called)), MemberKind::Orchestrator, &[]);
     new.description = Description { projects: Some(listed), ..Description::default() };
     let session = new.session;
@@ -40,7 +50,7 @@ fn courier(world: &World) -> SessionId {
 }
 
 /// What a courier would write into the other project.
-fn arriving(from: &World, own: &str, message: &Message) -> Crossing {
+pub(super) fn arriving(from: &World, own: &str, message: &Message) -> Crossing {
     let to = message.audience.elsewhere().unwrap();
     let reply_to = message.reply_to.as_ref();
     let more = message.more.as_ref().map(|header| {
@@ -52,7 +62,16 @@ fn arriving(from: &World, own: &str, message: &Message) -> Crossing {
     });
     Crossing::Arrive(Box::new(Arriving {
         from: message.from.member().unwrap().clone(),
-        origin: MessageOrigin { tag: label(own), id: message.id.clone(), sent_ms: message.sent_ms },
+        origin: MessageOrigin {
+            tag: label(own),
+            id: message.id.clone(),
+            sent_ms: message.sent_ms,
+            place: Some(OriginPlace {
+                bus: from.state.other_projects().bus.unwrap(),
+                seq: message.seq,
+                oldest: from.state.outbox().first().map_or(message.seq, |oldest| oldest.seq),
+            }),
+        },
         to: to.name.clone(),
         body: text("crossed"),
         priority: message.priority,
@@ -62,7 +81,12 @@ fn arriving(from: &World, own: &str, message: &Message) -> Crossing {
 }
 
 /// Takes the first message of the outbox across, as far as a courier comes with so many appends.
-fn carry(from: &mut World, own: &str, to: &mut World, appends: usize) -> Option<MessageId> {
+pub(super) fn carry(
+    from: &mut World,
+    own: &str,
+    to: &mut World,
+    appends: usize,
+) -> Option<MessageId> {
     let message = from.state.outbox().first().copied()?.clone();
     if appends == 0 {
         return None;
@@ -200,7 +224,7 @@ fn an_unknown_tag_is_refused_with_those_there_are() {
     let writer = alone.peer("writer");
     let refused = alone.refuse(writer, sending("web:ann", "x", None)).to_string();
     assert!(refused.contains("none is listed"), "{refused}");
-    let listed = ProjectsListed { own: None, tags: vec![label("web")], skip: Skip };
+    let listed = ListedProjects { own: None, tags: [(label("web"), mark("web"))].into() };
     join_with(&mut alone, "chief", listed);
     let refused = alone.refuse(writer, sending("web:ann", "x", None));
     assert_eq!(refused, Refusal::NoOwnTag);

@@ -223,16 +223,18 @@ fn the_team_chooses_who_decides_by_a_word_or_by_a_name() {
             able(&mut world, "eve", "boss"),
         );
         let arbiter = Arbiter::parse(chosen).unwrap();
-        let join = |world: &mut World, called: &str| {
-            let mut new = world.joining(NameChoice::Chosen(name(called)), MemberKind::Peer, &[]);
+        let join = |world: &mut World, called: &str, kind: MemberKind| {
+            let mut new = world.joining(NameChoice::Chosen(name(called)), kind, &[]);
             new.description.arbiter = Some(arbiter.clone());
             world.ask(None, Operation::Join(Box::new(new)))
         };
         let set = |events: &[Event]| {
             events.iter().filter(|event| matches!(event, Event::ArbiterSet { .. })).count()
         };
-        assert_eq!(set(&join(&mut world, "gina")), 1, "in the append of its joining");
-        assert_eq!(set(&join(&mut world, "hugo")), 0, "it is set already");
+        let (leads, beside) = (MemberKind::Orchestrator, MemberKind::Peer);
+        assert_eq!(set(&join(&mut world, "ivan", beside)), 0, "others are here");
+        assert_eq!(set(&join(&mut world, "gina", leads)), 1, "in the append of its joining");
+        assert_eq!(set(&join(&mut world, "hugo", leads)), 0, "it is set already");
         argue(&mut world, bob, "ann", "disagree_with", &thread);
         world.pass(600_000);
         world.due();
@@ -256,7 +258,7 @@ fn what_a_thread_is_about_comes_before_the_arbiter_of_the_team() {
     able(&mut world, "dora", "architect");
     let carl = able(&mut world, "carl", "storage");
     argue(&mut world, bob, "ann", "disagree_with", &thread);
-    let mut new = world.joining(NameChoice::Chosen(name("eve")), MemberKind::Peer, &[]);
+    let mut new = world.joining(NameChoice::Chosen(name("eve")), MemberKind::Orchestrator, &[]);
     new.description.arbiter = Some(Arbiter::parse("dora").unwrap());
     world.ask(None, Operation::Join(Box::new(new)));
     world.pass(600_000);

@@ -1,6 +1,7 @@
 //! What messages have beside their texts: signals, urgency, and deadlines.
 
 mod answers;
+mod crossing_order;
 mod crossings;
 mod deciders;
 mod disagreements;

@@ -1,0 +1,170 @@
+//! What couriers that are late, or have another configuration, cannot do to messages from project to project.
+
+use std::collections::BTreeMap;
+
+use uuid::Uuid;
+
+use super::crossings::{arriving, carry, join_with, label, mark, project};
+use crate::bus::event::{ProjectsListed, Proposal, Skip};
+use crate::bus::rules::tests::*;
+use crate::bus::rules::{Crossing, Description};
+use crate::bus::state::Message;
+use crate::domain::limits;
+use crate::domain::messaging::{Arbiter, ListedProjects};
+
+#[test]
+fn a_late_courier_brings_nothing_twice_however_many_have_come_meanwhile() {
+    let (mut po, mut web) = (project("po"), project("web"));
+    let writer = po.peer("writer");
+    web.peer("alice");
+    po.send(writer, "web:alice", "first");
+    // It has the message in its hands, and is stopped.
+    let held = arriving(&po, "po", po.state.outbox()[0]);
+    carry(&mut po, "po", &mut web, 2);
+    for number in 0..2 * limits::KEPT_ARRIVED {
+        po.pass(5_000);
+        po.send(writer, "web:alice", &number.to_string());
+        carry(&mut po, "po", &mut web, 2);
+    }
+    let before = web.unread("alice").len();
+    let refused = web.try_ask(None, Operation::Crossing(held)).unwrap_err();
+    assert_eq!(refused, Refusal::ArrivedLate);
+    assert_eq!(web.unread("alice").len(), before);
+}
+
+#[test]
+fn what_may_come_again_is_remembered_so_later_messages_wait_for_it() {
+    let (mut po, mut web) = (project("po"), project("web"));
+    // As many wait of each sender as may.
+    let writers: Vec<_> = (0..4).map(|number| po.peer(&format!("writer-{number}"))).collect();
+    web.peer("alice");
+    for number in 0..limits::KEPT_ARRIVED + 2 {
+        po.pass(5_000);
+        po.send(writers[number % writers.len()], "web:alice", &number.to_string());
+    }
+    // All but the first, whose courier is slow.
+    let all: Vec<_> = po.state.outbox().into_iter().cloned().collect();
+    let arrive = |world: &mut World, message: &Message| {
+        world.try_ask(None, Operation::Crossing(arriving(&po, "po", message))).map(drop)
+    };
+    for message in &all[1..=limits::KEPT_ARRIVED] {
+        arrive(&mut web, message).unwrap();
+    }
+    let last = all.last().unwrap();
+    assert_eq!(arrive(&mut web, last), Err(Refusal::ArrivedEarly));
+    arrive(&mut web, &all[0]).unwrap();
+    for message in &all[..=limits::KEPT_ARRIVED] {
+        assert!(matches!(arrive(&mut web, message), Err(Refusal::Arrived { .. })));
+    }
+}
+
+#[test]
+fn a_bus_that_was_made_anew_counts_anew() {
+    let (mut po, mut web) = (project("po"), project("web"));
+    let writer = po.peer("writer");
+    web.peer("alice");
+    for number in 0..10 {
+        po.send(writer, "web:alice", &number.to_string());
+        po.pass(5_000);
+        carry(&mut po, "po", &mut web, 2);
+    }
+    let mut anew = World::new();
+    let listed =
+        ListedProjects { own: Some(label("po")), tags: [(label("web"), mark("web"))].into() };
+    join_with(&mut anew, "courier", listed);
+    let writer = anew.peer("writer");
+    anew.send(writer, "web:alice", "x");
+    assert!(carry(&mut anew, "po", &mut web, 2).is_some());
+}
+
+#[test]
+fn who_joins_later_does_not_change_what_the_team_goes_by() {
+    let mut po = project("po");
+    let mut new = po.joining(NameChoice::Chosen(name("mal")), MemberKind::Peer, &[]);
+    let other =
+        ListedProjects { own: Some(label("po")), tags: [(label("web"), mark("evil"))].into() };
+    new.description = Description {
+        projects: Some(other.clone()),
+        arbiter: Some(Arbiter::parse("mal").unwrap()),
+        ..Description::default()
+    };
+    let events = po.ask(None, Operation::Join(Box::new(new)));
+    let changes =
+        |event: &&Event| matches!(event, Event::ProjectsListed(_) | Event::ArbiterSet { .. });
+    assert_eq!(events.iter().find(changes), None);
+    assert_eq!(po.state.other_projects().known[&label("web")].mark, mark("web"));
+
+    // Who leads from now on decides, and what was meant for the other directory does not go there.
+    let mut new = po.joining(NameChoice::Chosen(name("next")), MemberKind::Orchestrator, &[]);
+    new.description =
+        Description { projects: Some(other), takes_lead: true, ..Description::default() };
+    po.ask(None, Operation::Join(Box::new(new)));
+    let known = po.state.other_projects().known[&label("web")];
+    assert_eq!(known.mark, mark("evil"));
+    assert!(known.since > 0);
+}
+
+#[test]
+fn other_projects_fill_a_part_of_an_inbox_alone() {
+    let (mut po, mut web) = (project("po"), project("web"));
+    let writer = po.peer("writer");
+    let bob = web.peer("bob");
+    web.peer("alice");
+    for number in 0..limits::UNREAD_FROM_ELSEWHERE {
+        po.pass(5_000);
+        po.send(writer, "web:alice", &number.to_string());
+        carry(&mut po, "po", &mut web, 2);
+    }
+    po.pass(5_000);
+    po.send(writer, "web:alice", "one more");
+    let more = arriving(&po, "po", po.state.outbox()[0]);
+    let refused = web.try_ask(None, Operation::Crossing(more)).unwrap_err();
+    assert!(matches!(refused, Refusal::InboxFull { .. }), "{refused}");
+    web.send(bob, "alice", "from here");
+}
+
+/// A bus of the first version with other projects: its tags have no directories, and its messages no places.
+#[test]
+fn what_the_first_version_with_other_projects_left_goes_on() {
+    let (mut po, mut web) = (project("po"), project("web"));
+    let writer = po.peer("writer");
+    web.peer("alice");
+    let old = ProjectsListed {
+        by: None,
+        own: Some(label("po")),
+        tags: vec![label("web")],
+        marks: BTreeMap::new(),
+        skip: Skip,
+    };
+    let id = CommandId(Uuid::from_u128(1));
+    po.append(Proposal { id, by: None, events: vec![Event::ProjectsListed(old)] });
+    po.send(writer, "web:alice", "first");
+    let first = po.state.outbox()[0].clone();
+    assert!(po.state.other_projects().known.is_empty(), "nobody takes it");
+    // Its couriers brought messages without places, and may still.
+    let mut of_old = |world: &World, number: usize| {
+        let Crossing::Arrive(mut one) = arriving(world, "po", &first) else { unreachable!() };
+        one.origin.place = None;
+        one.origin.sent_ms += i64::try_from(number).unwrap();
+        web.pass(5_000);
+        let arrived = web.try_ask(None, Operation::Crossing(Crossing::Arrive(one.clone())));
+        arrived.unwrap();
+        let again = web.try_ask(None, Operation::Crossing(Crossing::Arrive(one)));
+        assert!(matches!(again, Err(Refusal::Arrived { .. })));
+    };
+    for number in 1..=limits::KEPT_ARRIVED + 1 {
+        of_old(&po, number);
+    }
+    assert_eq!(web.state.other_projects().len(), limits::KEPT_ARRIVED);
+    // Who leads next says which directory it is.
+    let listed =
+        ListedProjects { own: Some(label("po")), tags: [(label("web"), mark("web"))].into() };
+    let description = Description { projects: Some(listed), ..Description::default() };
+    let mut new = po.joining(NameChoice::Chosen(name("next")), MemberKind::Orchestrator, &[]);
+    new.description = Description { takes_lead: true, ..description };
+    po.ask(None, Operation::Join(Box::new(new)));
+    let known = po.state.other_projects().known[&label("web")];
+    assert_eq!((known.mark, known.since), (mark("web"), 0));
+    carry(&mut po, "po", &mut web, 2);
+    assert_eq!(po.state.outbox().len(), 0);
+}
