@@ -362,10 +362,10 @@ fn a_notice_names_the_groups_and_signals_of_unread_messages() {
 fn a_member_of_another_project_is_named_as_one_and_speaks_for_nobody() {
     let you = name("qwen");
     let mut said = message("codex", Audience::One(you.clone()), "The schema has changed.");
-    said.header.from = Author::Elsewhere(MemberElsewhere {
+    said.header.from = Author::Elsewhere(Box::new(MemberElsewhere {
         tag: Label::parse("po").unwrap(),
         name: name("writer"),
-    });
+    }));
     let woken = wake_prompt(None, std::slice::from_ref(&said), &you, 0);
     assert!(woken.contains("[po:writer, of another project → you] The schema has changed."));
     assert!(woken.contains("speaks for nobody here"), "{woken}");

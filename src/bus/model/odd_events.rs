@@ -336,12 +336,12 @@ fn sent([a, b, c, d, e]: [u8; 5]) -> MessageSent {
         from: if c > 250 {
             Author::Human
         } else if c > 230 {
-            Author::Elsewhere(MemberElsewhere { tag: topic(c), name: name(c) })
+            Author::Elsewhere(Box::new(MemberElsewhere { tag: topic(c), name: name(c) }))
         } else {
             Author::Member(name(c))
         },
         audience: if e > 230 {
-            Audience::Elsewhere(elsewhere(d))
+            Audience::Elsewhere(Box::new(elsewhere(d)))
         } else if e > 200 {
             Audience::Group(group(d))
         } else if e > 128 {

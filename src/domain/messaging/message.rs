@@ -57,8 +57,8 @@ pub enum Author {
     /// The person at the command line.
     Human,
     Member(Name),
-    /// A member of another project.
-    Elsewhere(MemberElsewhere),
+    /// A member of another project. Boxed: a bus has many messages, and few of them are from there.
+    Elsewhere(Box<MemberElsewhere>),
 }
 
 impl Author {
@@ -98,7 +98,7 @@ impl TryFrom<Cow<'_, str>> for Author {
             "bridge" => Ok(Self::Bridge),
             "human" => Ok(Self::Human),
             elsewhere if Elsewhere::is_one(elsewhere) => {
-                Ok(Self::Elsewhere(MemberElsewhere::try_from(text)?))
+                Ok(Self::Elsewhere(Box::new(MemberElsewhere::try_from(text)?)))
             }
             name => Ok(Self::Member(Name::stored(name)?)),
         }
@@ -121,7 +121,7 @@ pub enum Audience {
     /// The members that a group meant, as the sender wrote it.
     Group(Group),
     /// Members of another project.
-    Elsewhere(Elsewhere),
+    Elsewhere(Box<Elsewhere>),
 }
 
 /// Why a text is no audience or no author.
@@ -195,7 +195,7 @@ impl TryFrom<Cow<'_, str>> for Audience {
             return Ok(Self::All);
         }
         if Elsewhere::is_one(&text) {
-            return Ok(Self::Elsewhere(Elsewhere::try_from(text)?));
+            return Ok(Self::Elsewhere(Box::new(Elsewhere::try_from(text)?)));
         }
         match Group::parse(&text)? {
             Some(group) => Ok(Self::Group(group)),

@@ -74,7 +74,7 @@ impl Post {
 
     /// Returns a message of a member of another project that begins a thread.
     pub(in crate::bus::rules) fn of_elsewhere(from: MemberElsewhere, to: Name, body: Body) -> Self {
-        Self::from(MessageKind::Message, Author::Elsewhere(from), to, body)
+        Self::from(MessageKind::Message, Author::Elsewhere(Box::new(from)), to, body)
     }
 
     /// Returns the class of its signal.

@@ -95,7 +95,7 @@ fn debtor(awaited: &AwaitedAnswer) -> Notice {
         Audience::All => notice!["nobody has"],
         Audience::Group(Group::Human) => notice!["the user has not"],
         Audience::Group(group) => notice!["nobody of ", *group, " has"],
-        Audience::Elsewhere(address) => notice![*address, " has not"],
+        Audience::Elsewhere(address) => notice![**address, " has not"],
     }
 }
 

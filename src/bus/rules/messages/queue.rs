@@ -72,7 +72,7 @@ pub(in crate::bus::rules) fn end_waiting(writer: &mut Writer<'_>, message: &Mess
     let Some(sender) = message.from.member() else { return };
     let address = match &message.audience {
         Audience::Group(group) => notice![*group],
-        Audience::Elsewhere(address) => notice![*address],
+        Audience::Elsewhere(address) => notice![**address],
         _ => Notice::default(),
     };
     writer.notice(sender, notice!["your message ", message.id, " to ", address, *why]);

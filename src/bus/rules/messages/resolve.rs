@@ -35,7 +35,7 @@ pub(super) fn resolve_anywhere(
         Meant::Here => resolve(writer, me, &rest),
         // It waits in the queue for a courier.
         Meant::There(address) => {
-            Ok(Recipients { audience: Audience::Elsewhere(address), to: Vec::new() })
+            Ok(Recipients { audience: Audience::Elsewhere(Box::new(address)), to: Vec::new() })
         }
     }
 }
