@@ -43,7 +43,9 @@ impl Name {
     /// Parses a name that a member, a profile or a step may get.
     pub fn parse(text: &str) -> Result<Self, NameError> {
         let name = Self::stored(text)?;
-        if is_like_a_session(text) {
+        let bare = bare(text);
+        let is_reserved = RESERVED.iter().any(|word| word.eq_ignore_ascii_case(bare));
+        if is_reserved || is_like_a_session(bare) {
             return Err(NameError::Reserved(text.to_owned()));
         }
         Ok(name)
@@ -78,7 +80,8 @@ impl Name {
 
     /// Says whether the word means the lead, the user or everybody, so that no new member gets it.
     pub fn means_others(&self) -> bool {
-        MEANING_OTHERS.iter().any(|word| word.eq_ignore_ascii_case(&self.0))
+        let bare = bare(&self.0);
+        MEANING_OTHERS.iter().any(|word| word.eq_ignore_ascii_case(bare))
     }
 
     /// Says whether it is what the bridge calls an agent of this profile: the same, or with a number appended.
@@ -109,6 +112,11 @@ impl Name {
         let keep = self.0.len().min(MAX_NAME_BYTES - tail.len());
         Self(format!("{}{tail}", &self.0[..keep]).into())
     }
+}
+
+/// Returns a word without the signs at its end, which a reader takes for those of the sentence: `lead.` for `lead`.
+fn bare(text: &str) -> &str {
+    text.trim_end_matches(['.', '_', '-'])
 }
 
 /// `s` with digits alone stands for a session, never for a new member.
@@ -216,7 +224,7 @@ mod tests {
 
     #[test]
     fn reserved_words_are_refused_in_any_case() {
-        for word in ["all", "ALL", "*", "human", "Bridge", "you", "s12", "S0"] {
+        for word in ["all", "ALL", "*", "human", "Bridge", "you", "s12", "S0", "human.", "You-_"] {
             assert_eq!(Name::parse(word), Err(NameError::Reserved(word.to_owned())));
         }
     }

@@ -1,6 +1,7 @@
 //! The member that a filter names.
 
 use crate::bus::rules::known_member;
+use crate::domain::messaging::Elsewhere;
 use crate::domain::name::Name;
 use crate::mcp::{Caller, ToolError};
 
@@ -15,6 +16,13 @@ pub(crate) fn sender(caller: &Caller, text: &str) -> Result<Name, ToolError> {
         let problem = "`human` is your user at the command line and no member: leave the filter \
             out to read what they wrote with the other messages";
         return Err(ToolError::Arguments(problem.to_owned()));
+    }
+    if Elsewhere::is_one(text) {
+        let problem = format!(
+            "`{text}` is in another project, and a filter names a member of this one: leave it out; \
+             wait_for_message with the id of your message as `reply_to` waits for the answer to it"
+        );
+        return Err(ToolError::Arguments(problem));
     }
     caller.bus().refresh()?;
     let me = caller.membership().name();

@@ -186,7 +186,7 @@ fn a_word_whose_session_is_dead_is_free_and_its_case_does_not_count() {
 #[test]
 fn nobody_gets_a_name_that_means_the_lead_or_the_user_and_an_old_member_keeps_its_own() {
     let mut world = World::new();
-    for word in ["lead", "User", "PROJECT"] {
+    for word in ["lead", "User", "PROJECT", "lead."] {
         let new = world.joining(NameChoice::Chosen(name(word)), MemberKind::Peer, &[]);
         let refused = world.try_ask(None, Operation::Join(Box::new(new))).unwrap_err();
         assert_eq!(
