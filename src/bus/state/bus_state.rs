@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AccessKey, AwaitedAnswer, Chunked, Conflict, Due, EndedSession, Member, Message, OtherProjects,
-    Permission, Request, Run, Session, Task, Timers, Unanswered, Watch, Workflow,
+    AccessKey, AwaitedAnswer, ChunkedLarge, Conflict, Due, EndedSession, Member, Message,
+    OtherProjects, Permission, Request, Run, Session, Task, Timers, Unanswered, Watch, Workflow,
 };
 use crate::domain::ids::{
     CommandId, KeyId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
@@ -35,7 +35,7 @@ pub struct State {
     /// The last sessions that left, oldest first.
     pub(in crate::bus) departed: VecDeque<EndedSession>,
     /// Messages that have not ended, and the last ended ones.
-    pub(in crate::bus) messages: Chunked<MessageId, Message>,
+    pub(in crate::bus) messages: ChunkedLarge<MessageId, Message>,
     pub(in crate::bus) ended_messages: VecDeque<MessageId>,
     /// The answers that members owe, by the messages that they answer.
     #[serde(default)]
@@ -55,7 +55,7 @@ pub struct State {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::bus) arbiter: Option<Arbiter>,
     /// Requests that have not ended, and the last ended ones.
-    pub(in crate::bus) requests: Chunked<RequestId, Request>,
+    pub(in crate::bus) requests: ChunkedLarge<RequestId, Request>,
     pub(in crate::bus) ended_requests: VecDeque<RequestId>,
     #[serde(skip)]
     pub(in crate::bus) unanswered: Unanswered,
@@ -63,7 +63,7 @@ pub struct State {
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(in crate::bus) newcomers: BTreeSet<SessionId>,
     /// Tasks that have not ended, and the last ended ones.
-    pub(in crate::bus) tasks: Chunked<TaskId, Task>,
+    pub(in crate::bus) tasks: ChunkedLarge<TaskId, Task>,
     pub(in crate::bus) ended_tasks: VecDeque<TaskId>,
     /// Questions for permission: the open ones, and the last answered.
     #[serde(default)]

@@ -169,6 +169,86 @@ impl<'de, K: Ord + Clone + Deserialize<'de>, V: Clone + Deserialize<'de>> Deseri
     }
 }
 
+/// A sorted map of any size whose values are large. A change copies the pointers of a piece, and the one value that it touches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChunkedLarge<K: Ord + Clone, V>(Chunked<K, Arc<V>>);
+
+impl<K: Ord + Clone, V: Clone> ChunkedLarge<K, V> {
+    pub fn get(&self, key: &K) -> Option<&V> {
+        self.0.get(key).map(Arc::as_ref)
+    }
+
+    pub fn contains_key(&self, key: &K) -> bool {
+        self.0.contains_key(key)
+    }
+
+    pub(super) fn get_mut(&mut self, key: &K) -> Option<&mut V> {
+        self.0.get_mut(key).map(Arc::make_mut)
+    }
+
+    /// Inserts a value, and returns the one that it replaces.
+    pub(super) fn insert(&mut self, key: K, value: V) -> Option<V> {
+        self.0.insert(key, Arc::new(value)).map(Arc::unwrap_or_clone)
+    }
+
+    /// Removes a value, and returns it.
+    pub(super) fn remove(&mut self, key: &K) -> Option<V> {
+        self.0.remove(key).map(Arc::unwrap_or_clone)
+    }
+
+    /// Returns the entries in the order of their keys.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&K, &V)> {
+        self.0.iter().map(|(key, value)| (key, value.as_ref()))
+    }
+
+    /// Returns the keys in their order.
+    pub fn keys(&self) -> impl DoubleEndedIterator<Item = &K> {
+        self.0.keys()
+    }
+
+    /// Returns the values in the order of their keys.
+    pub fn values(&self) -> impl DoubleEndedIterator<Item = &V> {
+        self.0.values().map(Arc::as_ref)
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl<K: Ord + Clone, V> Default for ChunkedLarge<K, V> {
+    fn default() -> Self {
+        Self(Chunked::default())
+    }
+}
+
+impl<K: Ord + Clone, V: Clone> Index<&K> for ChunkedLarge<K, V> {
+    type Output = V;
+
+    fn index(&self, key: &K) -> &V {
+        &self.0[key]
+    }
+}
+
+impl<K: Ord + Clone + Serialize, V: Clone + Serialize> Serialize for ChunkedLarge<K, V> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter())
+    }
+}
+
+impl<'de, K: Ord + Clone + Deserialize<'de>, V: Clone + Deserialize<'de>> Deserialize<'de>
+    for ChunkedLarge<K, V>
+{
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let all = BTreeMap::<K, V>::deserialize(deserializer)?;
+        Ok(Self(all.into_iter().map(|(key, value)| (key, Arc::new(value))).collect()))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -24,7 +24,7 @@ mod size_bounds;
 mod timers;
 
 pub use self::bus_state::State;
-pub use self::chunked_list::Chunked;
+pub use self::chunked_list::{Chunked, ChunkedLarge};
 pub use self::conflicts::{Conflict, ConflictEnding, Party};
 pub use self::elapsed_time::Watch;
 pub use self::health::Run;

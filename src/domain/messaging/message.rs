@@ -97,10 +97,14 @@ impl TryFrom<Cow<'_, str>> for Author {
         match text.as_ref() {
             "bridge" => Ok(Self::Bridge),
             "human" => Ok(Self::Human),
-            elsewhere if Elsewhere::is_one(elsewhere) => {
-                Ok(Self::Elsewhere(Box::new(MemberElsewhere::try_from(text)?)))
-            }
-            name => Ok(Self::Member(Name::stored(name)?)),
+            // Most are names, and no name is an address in another project.
+            name => match Name::stored(name) {
+                Ok(name) => Ok(Self::Member(name)),
+                Err(_) if Elsewhere::is_one(name) => {
+                    Ok(Self::Elsewhere(Box::new(MemberElsewhere::try_from(text)?)))
+                }
+                Err(error) => Err(error.into()),
+            },
         }
     }
 }
@@ -194,13 +198,15 @@ impl TryFrom<Cow<'_, str>> for Audience {
         if text == "all" {
             return Ok(Self::All);
         }
+        // Most are names, and no name is a group or an address in another project.
+        let error = match Name::stored(&text) {
+            Ok(name) => return Ok(Self::One(name)),
+            Err(error) => error,
+        };
         if Elsewhere::is_one(&text) {
             return Ok(Self::Elsewhere(Box::new(Elsewhere::try_from(text)?)));
         }
-        match Group::parse(&text)? {
-            Some(group) => Ok(Self::Group(group)),
-            None => Ok(Self::One(Name::stored(&text)?)),
-        }
+        Group::parse(&text)?.map(Self::Group).ok_or_else(|| error.into())
     }
 }
 
