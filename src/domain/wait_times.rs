@@ -160,6 +160,9 @@ pub const LOOK_FOR_DEAD_BRIDGES: Duration = Duration::from_mins(1);
 /// How long `get_agent_status` shows a departed session.
 pub const DEPARTED_SHOWN_MS: u64 = 10 * 60 * 1000;
 
+/// Windows show for so long that an answer was given up: whoever has not looked meanwhile learns of it.
+pub const UNANSWERED_SHOWN_MS: u64 = 60 * 60 * 1000;
+
 /// Windows show a crashed agent for longer, until another takes its name: whoever comes back in the morning learns of it.
 pub const CRASH_SHOWN_MS: u64 = 16 * 60 * 60 * 1000;
 

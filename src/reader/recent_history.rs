@@ -107,11 +107,12 @@ impl History {
     }
 }
 
-/// Leaves out what others say as well: receipts, which stand beside their message, and notices of the bridge.
+/// Leaves out what other places say as well: receipts, which stand beside their message, waits, which stand in the row of their member and
+/// in the timeline, and notices of the bridge.
 fn is_news(happening: &Happening) -> bool {
     let is_notice = happening.topic == Topic::Message
         && happening.members.first().is_some_and(|from| from == "bridge");
-    happening.topic != Topic::Receipt && !is_notice
+    !happening.topic.is_beside() && !is_notice
 }
 
 /// Returns the last stretches of a log: those that its last part tells of.

@@ -118,11 +118,11 @@ impl Board {
             at: Moment(now.wall_ms),
             needs_you: needs::of(state, &members, &permissions, texts),
             tasks,
-            requests: requests(state, texts),
-            ended_requests: RequestRow::of_ended(state, most_ended, texts),
+            requests: requests(state, now, texts),
+            ended_requests: RequestRow::of_ended(state, most_ended, now, texts),
             conflicts: ConflictRow::all(state, most_ended, texts),
             workflows: workflows(state, most_ended),
-            problems: problems::of(state, &members, looked.damaged_lines, now),
+            problems: problems::of(state, &members, (looked.damaged_lines, now), texts),
             totals: Totals::of(state, &members, not_shown),
             permissions,
             members,
@@ -345,10 +345,10 @@ fn tasks(state: &State, most_ended: usize, texts: &mut dyn Texts) -> Vec<TaskRow
     shown.map(|task| TaskRow::of(state, task, texts)).collect()
 }
 
-fn requests(state: &State, texts: &mut dyn Texts) -> Vec<RequestRow> {
+fn requests(state: &State, now: Now, texts: &mut dyn Texts) -> Vec<RequestRow> {
     let mut open: Vec<_> = state.unanswered_requests().collect();
     open.sort_by_key(|request| request.seq);
-    open.into_iter().map(|request| RequestRow::of(request, texts)).collect()
+    open.into_iter().map(|request| RequestRow::of(state, request, now, texts)).collect()
 }
 
 fn workflows(state: &State, most_ended: usize) -> Vec<WorkflowTree> {

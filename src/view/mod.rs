@@ -28,7 +28,7 @@ mod waits;
 pub use self::board::{Board, Looked, VIEW_VERSION};
 pub use self::events::{
     Conversation, Happening, Happenings, Letter, LetterAttachment, Receipt, ReceiptStatus, SeenBy,
-    ThreadEnd, Topic,
+    ThreadEnd, Topic, UserQuestion,
 };
 pub use self::live_words::{
     LiveKind, LiveLine, call_in_full, last_words, live_lines, open_call, turn_error,
@@ -50,7 +50,7 @@ pub use self::shown::{
     money, short, took,
 };
 pub use self::spent::{NOT_COUNTED, Spent, SpentBy, UsageFold, UsageRow};
-pub use self::stretches::{Stretch, StretchKind, Stretches};
+pub use self::stretches::{DIED, Stretch, StretchKind, Stretches, ended_with_process};
 pub use self::text_source::{KnownTexts, KnownWords, LongText, NoTexts, Texts};
 pub use self::totals::Totals;
 pub use self::trace::{

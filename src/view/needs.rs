@@ -5,12 +5,14 @@ use serde::Serialize;
 
 use crate::bus::state::{Conflict, State, StepRun, Workflow};
 use crate::domain::ids::TaskId;
+use crate::domain::is_zero::is_zero;
 use crate::domain::limits;
 use crate::domain::messaging::ConflictStep;
-use crate::domain::text::counted::counted;
+use crate::domain::text::counted::{counted, counted_as};
 use crate::domain::text::visible_letters::{beginning, quoted};
 use crate::domain::workflow::StepStatus;
 use crate::view::rows::commitments::{SHORT_WORDS, left};
+use crate::view::waits::Waits;
 use crate::view::{ConflictRow, MemberRow, Moment, PermissionRow, Texts, Trouble, WayOut};
 
 /// What a person has to decide.
@@ -78,6 +80,9 @@ pub struct Need {
     pub id: Option<String>,
     /// What it is about. Words of agents and of plans are quoted.
     pub words: String,
+    /// How many members wait for the agent that asks, directly or through others, and how many tasks are queued behind its own.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub behind: usize,
     /// Since when it has been waiting, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Moment>,
@@ -90,6 +95,23 @@ impl Need {
     /// Says how long there is for an answer, if it ends by itself.
     pub fn time_left(&self, now: Moment) -> Option<String> {
         self.until.map(|until| format!("denied in {}", left(until, now)))
+    }
+
+    /// Says how many wait behind it, if some do.
+    pub fn behind_in_words(&self) -> Option<String> {
+        (self.behind > 0).then(|| counted_as(self.behind, "waits behind it", "wait behind it"))
+    }
+
+    /// Returns its words, with how many wait behind it.
+    pub fn full_words(&self) -> String {
+        let behind = self.behind_in_words().map(|behind| format!("; {behind}"));
+        format!("{}{}", self.words, behind.unwrap_or_default())
+    }
+
+    /// Returns the command that shows all of what members disagree about.
+    pub fn command_to_read(&self) -> Option<String> {
+        let thread = self.id.as_deref().filter(|_| self.kind == NeedKind::Decision)?;
+        Some(format!("cli-team-bridge messages --thread {thread}"))
     }
 
     /// Says whether its words are the beginning of a longer text.
@@ -140,7 +162,9 @@ pub(super) fn of(
         let words = texts.first_words(task.prompt, SHORT_WORDS)?;
         Some(format!(", for its task {}", quoted(&words, SHORT_WORDS)))
     };
+    let waits = Waits::of(members);
     let asked = permissions.iter().map(|permission| Need {
+        behind: waits.behind(members, &permission.agent),
         kind: NeedKind::Permission,
         state: None,
         trouble: None,
@@ -172,6 +196,7 @@ pub(super) fn of(
             ),
             since: Some(asks_since(workflow, step)),
             until: None,
+            behind: 0,
         })
     });
     // Of members whose process has ended, the team tells.
@@ -203,6 +228,7 @@ pub(super) fn of(
             words: format!("{}{pid}{held}", trouble.meaning_for(member.silent_in.as_deref())),
             since: Some(member.last_active),
             until: None,
+            behind: 0,
         })
     });
     let asks_user = |conflict: &&Conflict| conflict.step == ConflictStep::Human;
@@ -217,6 +243,7 @@ pub(super) fn of(
             words: row.for_user(),
             since: Some(row.since),
             until: None,
+            behind: 0,
         }
     });
     let decisions: Vec<_> = decisions.collect();
@@ -241,6 +268,7 @@ fn questions(state: &State, texts: &mut dyn Texts) -> Vec<Need> {
             ),
             since: Some(Moment(message.sent_ms)),
             until: None,
+            behind: 0,
         })
     });
     open.collect()

@@ -14,8 +14,9 @@ use crate::domain::text::counted::counted_as;
 use crate::domain::text::visible_letters::both_ends;
 use crate::domain::time::Now;
 use crate::domain::wait_times;
+use crate::view::rows::unanswered::unanswered;
 use crate::view::waits::{Waits, circle_in_words};
-use crate::view::{MemberRow, Trouble};
+use crate::view::{MemberRow, Texts, Trouble};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -32,6 +33,8 @@ pub enum ProblemKind {
     Crashed,
     /// An agent could not read its messages in a turn of their own, so they are unread.
     WakeFailed,
+    /// A member has not given the answer that it owed, and nobody waits for it any more.
+    Unanswered,
     /// Messages to another project are still on their way.
     Kept,
     /// Members wait for each other, so none of them goes on before its wait ends.
@@ -82,6 +85,9 @@ impl Problem {
                 "The next message or task for it brings these too. Once what failed is mended, \
                  `cli-team-bridge send NAME TEXT` wakes it.",
             ),
+            ProblemKind::Unanswered => Some(
+                "Nobody is reminded of it any more. `cli-team-bridge send NAME TEXT --urgent` asks again.",
+            ),
             ProblemKind::Kept => Some(
                 "They are delivered when they can be, and kept for 30 days. `[projects]` in your own `config.toml` says where that project is.",
             ),
@@ -91,10 +97,9 @@ impl Problem {
 
     /// Returns what it is about, in a word.
     pub fn who(&self) -> &str {
-        self.member.as_deref().unwrap_or(if self.kind == ProblemKind::Circle {
-            "team"
-        } else {
-            "bus"
+        self.member.as_deref().unwrap_or(match self.kind {
+            ProblemKind::Circle | ProblemKind::Unanswered => "team",
+            _ => "bus",
         })
     }
 }
@@ -103,8 +108,8 @@ impl Problem {
 pub(super) fn of(
     state: &State,
     members: &[MemberRow],
-    damaged_lines: u64,
-    now: Now,
+    (damaged_lines, now): (u64, Now),
+    texts: &mut dyn Texts,
 ) -> Vec<Problem> {
     let of_member = |member: &MemberRow| {
         let trouble = Trouble::of(&member.state, &member.kind)?;
@@ -141,7 +146,14 @@ pub(super) fn of(
         session: None,
     });
     let of_members = members.iter().filter_map(of_member);
-    let all = of_members.chain(unwoken).chain(circles(members)).chain(crashed).chain(damaged);
+    let owed = unanswered(state, now, texts).into_iter().map(|owed| Problem {
+        kind: ProblemKind::Unanswered,
+        member: owed.member,
+        words: owed.words,
+        session: None,
+    });
+    let of_members = of_members.chain(unwoken).chain(owed);
+    let all = of_members.chain(circles(members)).chain(crashed).chain(damaged);
     all.chain(kept(state, now)).collect()
 }
 
@@ -245,6 +257,7 @@ mod tests {
     use crate::domain::messaging::Audience;
     use crate::domain::name::Name;
     use crate::domain::time::Tick;
+    use crate::view::NoTexts;
     use crate::view::tests::{board, entry};
 
     fn to_web(number: u64) -> Event {
@@ -266,7 +279,7 @@ mod tests {
         let entry = Entry { seq: 1, ts: 0, tick, id, by: None, events };
         state.apply(&entry, &[0, 1, 2], LogPosition::default());
         let words = |wall_ms| {
-            let found = of(&state, &[], 0, Now { wall_ms, tick });
+            let found = of(&state, &[], (0, Now { wall_ms, tick }), &mut NoTexts);
             found.into_iter().map(|problem| problem.words).collect::<Vec<_>>()
         };
         assert_eq!(words(59_999), Vec::<String>::new());

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::Moment;
+use super::{MemberRow, Moment};
 use crate::bus::event::{Entry, Event};
 use crate::bus::state::State;
 use crate::domain::ids::{CallId, PermissionId, SessionId, TaskId};
@@ -30,12 +30,16 @@ pub struct Stretch {
     pub from: Moment,
     /// When it ended; none if it goes on.
     pub until: Option<Moment>,
-    /// How the task ended: done, failed, cancelled or interrupted. Of a wait, whether it brought a message.
+    /// How the task ended: done, failed, cancelled or interrupted. Of a wait, whether it brought a message. Of all others, whether the process
+    /// of the member has died.
     pub ended: Option<&'static str>,
 }
 
 /// The end of a wait that brought a message.
 pub(super) const ANSWERED: &str = "answered";
+
+/// The end of a stretch other than work, with the process of the member.
+pub const DIED: &str = "died";
 
 /// What begins a stretch, and is named again at its end.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -118,7 +122,8 @@ impl Stretches {
                     let died = left.find(|left| left.session == *session).map(|left| left.last_ms);
                     let died = died.filter(|_| *departure == Departure::Dead);
                     let at = died.map_or(at, |died| Moment(died.min(entry.ts)));
-                    self.end_all_of(*session, at);
+                    let ended = (*departure == Departure::Dead).then_some(DIED);
+                    self.end_all_of(*session, at, ended);
                 }
                 _ => {}
             }
@@ -149,13 +154,30 @@ impl Stretches {
         }
     }
 
-    fn end_all_of(&mut self, session: SessionId, at: Moment) {
+    fn end_all_of(&mut self, session: SessionId, at: Moment, ended: Option<&'static str>) {
         let of = self.open.iter().filter(|(_, (owner, _))| *owner == session);
         let causes: Vec<_> = of.map(|(cause, _)| cause.clone()).collect();
         for cause in causes {
-            self.end(&cause, at, None);
+            // How a task has ended its own event says.
+            let ended = ended.filter(|_| !matches!(cause, Cause::Task(_)));
+            self.end(&cause, at, ended);
         }
     }
+}
+
+/// Ends what goes on of members whose processes have ended, which no session has recorded yet: when they were last active.
+pub fn ended_with_process(stretches: &[Stretch], members: &[MemberRow]) -> Vec<Stretch> {
+    let gone = members.iter().filter(|row| row.state == "gone");
+    let gone: BTreeMap<_, _> = gone.map(|row| (row.name.as_str(), row.last_active)).collect();
+    let ended = stretches.iter().map(|stretch| match gone.get(stretch.member.as_str()) {
+        Some(last) if stretch.until.is_none() => {
+            let is_work = matches!(stretch.kind, StretchKind::Work { .. });
+            let ended = (!is_work).then_some(DIED).or(stretch.ended);
+            Stretch { until: Some((*last).max(stretch.from)), ended, ..stretch.clone() }
+        }
+        _ => stretch.clone(),
+    });
+    ended.collect()
 }
 
 /// Returns the stretches of each member.
@@ -283,6 +305,26 @@ mod tests {
         let all = folded(2, vec![waits(1, None), waits(2, None), waits(3, None), left]);
         let kinds: Vec<_> = all.into_iter().map(|(_, from, until)| (from, until)).collect();
         assert_eq!(kinds, [(1, Some(4)), (2, Some(4))]);
+    }
+
+    #[test]
+    fn what_goes_on_ends_with_the_process_of_its_member() {
+        let stretch = |member: &str, kind| Stretch {
+            member: member.to_owned(),
+            kind,
+            from: Moment(5),
+            until: None,
+            ended: None,
+        };
+        let wait = || StretchKind::Wait { whom: Some("ben".to_owned()) };
+        let work = StretchKind::Work { task: "task-1".to_owned() };
+        let all = [stretch("ann", wait()), stretch("ann", work), stretch("ben", wait())];
+        let last_active = Moment(9);
+        let gone = MemberRow { last_active, ..crate::view::tests::row("ann", "gone") };
+        let members = [gone, crate::view::tests::row("ben", "waiting")];
+        let ended = ended_with_process(&all, &members);
+        let ends: Vec<_> = ended.iter().map(|one| (one.until, one.ended)).collect();
+        assert_eq!(ends, [(Some(Moment(9)), Some(DIED)), (Some(Moment(9)), None), (None, None)]);
     }
 
     #[test]

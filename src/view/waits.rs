@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::stretches::ANSWERED;
-use super::{Group, MemberRow, Moment, Stretch, StretchKind};
+use super::{DIED, Group, MemberRow, Moment, Stretch, StretchKind};
 use crate::domain::messaging::chain_of_waits;
 use crate::domain::text::listed::listed;
 use crate::domain::wait_times;
@@ -51,22 +51,48 @@ impl<'a> Waits<'a> {
         if row.state != "waiting" {
             return format!("waited for {name} until just now");
         }
-        let Some(other) = self.live.get(name) else {
-            return format!("waits for {name}, who is not here");
+        let chain = self.chain(name);
+        let last = chain.last().copied().unwrap_or(name);
+        let how = match self.live.get(last) {
+            None => ", who is not here".to_owned(),
+            Some(other) if self.circle(other).is_some() => ", who waits in a circle".to_owned(),
+            Some(other) => match other.state.as_str() {
+                "waiting_permission" => ", who waits for you".to_owned(),
+                "stalled" | "stuck" | "hung" => format!(", who is {}", other.state),
+                // Nothing reports what the client of another member is doing.
+                "idle" if other.kind == "agent" => ", who is idle".to_owned(),
+                _ => String::new(),
+            },
         };
-        match (other.state.as_str(), &other.waits_for) {
-            (_, Some(_)) if self.circle(other).is_some() => {
-                format!("waits for {name}, who waits in a circle")
-            }
-            (_, Some(next)) => format!("waits for {name}, who waits for {next}"),
-            ("waiting_permission", _) => format!("waits for {name}, who waits for you"),
-            ("stalled" | "stuck" | "hung", _) => {
-                format!("waits for {name}, who is {}", other.state)
-            }
-            // Nothing reports what the client of another member is doing.
-            ("idle", _) if other.kind == "agent" => format!("waits for {name}, who is idle"),
-            _ => format!("waits for {name}"),
+        let chain = match chain.as_slice() {
+            [one, other] => format!("{one}, who waits for {other}"),
+            all => all.join(" → "),
+        };
+        format!("waits for {chain}{how}")
+    }
+
+    /// Returns a member, for whom that one waits, and so on to the end, or to the first one that waits in a circle.
+    fn chain<'n>(&self, first: &'n str) -> Vec<&'n str>
+    where
+        'a: 'n,
+    {
+        let mut chain = vec![first];
+        while let Some(row) = chain.last().and_then(|last| self.live.get(last))
+            && let Some(next) = row.waits_for.as_deref()
+            && self.circle(row).is_none()
+            && !chain.contains(&next)
+        {
+            chain.push(next);
         }
+        chain
+    }
+
+    /// Counts what waits behind a member: those that wait for it, directly or through others, and the tasks behind its own.
+    pub(super) fn behind(&self, members: &[MemberRow], name: &str) -> usize {
+        let own = self.live.get(name).map_or(0, |row| row.queued);
+        let waiting = members.iter().filter(|row| row.group != Group::Ended && row.name != name);
+        let waiting = waiting.filter_map(|row| row.waits_for.as_deref());
+        own + waiting.filter(|first| self.chain(first).contains(&name)).count()
     }
 }
 
@@ -118,7 +144,7 @@ pub(super) fn bridge(
         waits.sort_by_key(|(one, _)| std::cmp::Reverse(one.from));
         // One that goes on is as good as over: the board is newer.
         let is_asked_anew = |one: &Stretch, then: Moment| {
-            one.ended != Some(ANSWERED)
+            !matches!(one.ended, Some(ANSWERED | DIED))
                 && one.until.unwrap_or(then).until(then) < wait_times::WAIT_ASKED_AGAIN_MS
         };
         if row.waits_for.is_none() {
@@ -198,7 +224,7 @@ mod tests {
                 "in a circle with cay and dan",
                 "in a circle with dan and ben",
                 "in a circle with ben and cay",
-                "waits for eve, who waits for eve",
+                "waits for eve",
             ]
         );
         let waits = Waits::of(&chain);
@@ -235,6 +261,27 @@ mod tests {
                 "waits for eve, who waits for worker",
             ]
         );
+    }
+
+    #[test]
+    fn a_chain_of_waits_is_told_to_its_end() {
+        let mut members = team(&[
+            ("ann", "waiting", Some("ben")),
+            ("ben", "waiting", Some("cay")),
+            ("cay", "waiting", Some("dan")),
+            ("dan", "waiting_permission", None),
+        ]);
+        assert_eq!(
+            words(&members),
+            [
+                "waits for ben → cay → dan, who waits for you",
+                "waits for cay, who waits for dan, who waits for you",
+                "waits for dan, who waits for you",
+            ]
+        );
+        members[3].queued = 2;
+        let behind = |name| Waits::of(&members).behind(&members, name);
+        assert_eq!((behind("dan"), behind("ben"), behind("ann")), (5, 1, 0));
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub struct Snapshot {
     pub board: Option<Arc<Board>>,
     /// The last messages, oldest first, without notices of the bridge.
     pub letters: Arc<Vec<Letter>>,
-    /// The last happenings, oldest first, without receipts.
+    /// The last happenings, oldest first, without receipts and waits.
     pub happenings: Arc<Vec<Happening>>,
     /// When members worked and waited: what has ended, by its end, and then what goes on.
     pub stretches: Arc<Vec<Stretch>>,

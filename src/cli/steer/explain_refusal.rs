@@ -60,6 +60,10 @@ pub(super) fn explained(error: BusError, state: &State) -> Failure {
             let what = format!("there is no workflow `{id}`, or it is too old to be found");
             with_hint(what, "`cli-team-bridge workflows` lists the workflows")
         }
+        Refusal::StepElsewhere { step, status } => {
+            format!("the step `{step}` does not wait for approval: it is {}", status.as_str())
+                .into()
+        }
         Refusal::UnknownKey { id } => with_hint(
             format!("there is no key `{id}`, or it is revoked already"),
             "`cli-team-bridge key list` lists the valid ones",

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::in_flight::InFlight;
-use super::letter::{Letter, ThreadEnd};
+use super::letter::{Letter, ThreadEnd, UserQuestion};
 use super::letter_receipt::{Receipt, ReceiptStatus};
 use crate::bus::event::{Addressees, Body, Entry, Event, MessageSent, RequestOpened};
 use crate::bus::state::State;
@@ -62,7 +62,11 @@ impl Conversation {
         for (seq, event) in (entry.seq..).zip(&entry.events) {
             match event {
                 Event::MessageSent(sent) => {
-                    let letter = of_message(sent, (seq, at));
+                    let mut letter = of_message(sent, (seq, at));
+                    if letter.asks_you.is_some() && !state.asks_user(&sent.id) {
+                        letter.asks_you = Some(UserQuestion::Over);
+                    }
+                    self.settle_question(sent);
                     self.add_wanted(&sent.id, letter, &sent.body, texts, is_wanted);
                     if let Some(first) = sent.reopens().and_then(|thread| self.letter(thread)) {
                         first.resolved = None;
@@ -146,6 +150,7 @@ impl Conversation {
             && self.letters.values().all(|(id, letter)| match state.message(id) {
                 Some(known) if known.resolved != letter.resolved.is_some() => false,
                 Some(_) if !letter.is_as_crossed(state.crossed(id)) => false,
+                _ if letter.asks_you == Some(UserQuestion::Open) && !state.asks_user(id) => false,
                 Some(known) => known.deliveries.iter().all(|(name, delivery)| {
                     let of_name = |receipt: &&Receipt| receipt.member == name.as_str();
                     let receipt = letter.receipts.iter().find(of_name);
@@ -187,6 +192,20 @@ impl Conversation {
             let Some((seq, (oldest, _))) = self.letters.pop_first() else { return };
             self.seqs.remove(&oldest);
             self.vague.remove(&seq);
+        }
+    }
+
+    /// Ends the question to the user that a message answers, or whose place it takes.
+    fn settle_question(&mut self, sent: &MessageSent) {
+        if let Some(asked) = sent.reply_to.as_ref().and_then(|id| self.letter(id)) {
+            asked.is_answered_by(sent);
+        }
+        let replaced = sent.more.as_ref().and_then(|more| more.supersedes.as_ref());
+        if let Some(before) = replaced.and_then(|id| self.letter(id))
+            && before.asks_you == Some(UserQuestion::Open)
+            && before.from == sent.from.to_string()
+        {
+            before.asks_you = Some(UserQuestion::Over);
         }
     }
 
@@ -261,6 +280,8 @@ impl Conversation {
 /// Returns a message without its text.
 fn of_message(sent: &MessageSent, (seq, at): (u64, Moment)) -> Letter {
     let more = sent.more.as_deref();
+    let wants_answer =
+        sent.audience.is_human() && more.is_some_and(|more| more.response_seconds.is_some());
     // The bridge writes a reminder in the name of the one who asked.
     let asker = sent.from.member().filter(|_| sent.kind == MessageKind::Nudge);
     Letter {
@@ -275,6 +296,8 @@ fn of_message(sent: &MessageSent, (seq, at): (u64, Moment)) -> Letter {
         bytes: sent.body.bytes(),
         thread_id: sent.thread.as_ref().unwrap_or(&sent.id).to_string(),
         reply_to: sent.reply_to.as_ref().map(ToString::to_string),
+        asks_you: wants_answer.then_some(UserQuestion::Open),
+        answered_in: None,
         request_id: sent.request.as_ref().map(ToString::to_string),
         task_id: sent.task.as_ref().map(ToString::to_string),
         signal: more.and_then(|more| more.signal.as_ref()).map(ToString::to_string),
@@ -303,6 +326,8 @@ fn of_request(opened: &RequestOpened, (seq, at): (u64, Moment)) -> Letter {
         bytes: opened.description.bytes().saturating_add(context),
         thread_id: opened.message.to_string(),
         reply_to: None,
+        asks_you: None,
+        answered_in: None,
         request_id: Some(opened.id.to_string()),
         task_id: None,
         signal: None,

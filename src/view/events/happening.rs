@@ -60,7 +60,7 @@ impl Happenings {
         let mut happenings = Vec::new();
         for (seq, event) in (entry.seq..).zip(&entry.events) {
             let said = self.said(event, &mut speaker);
-            let of_wait = self.waits.said(event, entry.tick, &speaker);
+            let of_wait = self.waits.said(event, entry.tick, &mut speaker);
             for Said { topic, members, ids, words } in said.into_iter().chain(of_wait) {
                 happenings.push(Happening { seq, at, topic, members, ids, words });
             }

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::letter_receipt::{Receipt, ReceiptStatus};
+use crate::bus::event::{Addressees, MessageSent};
 use crate::bus::state::{Crossed, Message};
 use crate::domain::limits;
 use crate::domain::messaging::{
@@ -39,6 +40,12 @@ pub struct Letter {
     /// The message that it answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<String>,
+    /// How it stands with the answer of the user, if it asks the user for one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asks_you: Option<UserQuestion>,
+    /// The message that has answered this question of the user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answered_in: Option<String>,
     /// The request that it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
@@ -68,6 +75,17 @@ pub struct Letter {
     pub taken_back: bool,
     /// How far it has come, by recipient.
     pub receipts: Vec<Receipt>,
+}
+
+/// How it stands with a question to the user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UserQuestion {
+    /// Nobody has answered it.
+    Open,
+    Answered,
+    /// It is not open any more, and no answer is among the messages that were read.
+    Over,
 }
 
 /// How a thread was resolved.
@@ -156,6 +174,9 @@ impl Letter {
     pub fn fate_without_recipient(&self) -> &'static str {
         match self.kind.as_str() {
             _ if self.taken_back => "nobody got it",
+            _ if self.asks_you.is_some_and(|question| question != UserQuestion::Open) => {
+                "was for you"
+            }
             _ if self.is_for_user() => "waits for you",
             "request" => "nobody was there for it",
             _ => "waits for the first who fits",
@@ -164,6 +185,38 @@ impl Letter {
 
     fn is_for_user(&self) -> bool {
         self.to == Author::Human.to_string()
+    }
+
+    /// Says how a question to the user is answered, or what has answered it.
+    pub fn question_in_words(&self) -> Option<String> {
+        let (asker, id) = (&self.from, &self.message_id);
+        match (self.asks_you?, &self.answered_in) {
+            (UserQuestion::Open, _) => {
+                Some(format!("open: cli-team-bridge send {asker} TEXT --reply-to {id}"))
+            }
+            (UserQuestion::Answered, Some(answer)) => Some(format!("answered in {answer}")),
+            (UserQuestion::Answered | UserQuestion::Over, _) => None,
+        }
+    }
+
+    /// Notes that a message answers it, if it is a question to the user which no other has answered. That is for the user, and for
+    /// whoever has got the question, to say to the one who asked.
+    pub(super) fn is_answered_by(&mut self, sent: &MessageSent) {
+        let asks = self.asks_you.is_some_and(|question| question != UserQuestion::Answered);
+        let by_asked = match &sent.from {
+            Author::Human => true,
+            Author::Member(from) => self.receipts.iter().any(|one| one.member == from.as_str()),
+            Author::Bridge | Author::Elsewhere(_) => false,
+        };
+        let reaches = match &sent.to {
+            Addressees::Named(names) => names.iter().any(|name| name.as_str() == self.from),
+            Addressees::AllBut(names) => names.iter().all(|name| name.as_str() != self.from),
+        };
+        if asks && by_asked && reaches && sent.kind != MessageKind::Nudge && sent.class().answers()
+        {
+            self.asks_you = Some(UserQuestion::Answered);
+            self.answered_in = Some(sent.id.to_string());
+        }
     }
 
     /// Says whether it is from or to a member.

@@ -16,6 +16,6 @@ mod workflow_words;
 
 pub use self::conversation_fold::Conversation;
 pub use self::happening::{Happening, Happenings};
-pub use self::letter::{Letter, LetterAttachment, SeenBy, ThreadEnd};
+pub use self::letter::{Letter, LetterAttachment, SeenBy, ThreadEnd, UserQuestion};
 pub use self::letter_receipt::{Receipt, ReceiptStatus};
 pub use self::topic::Topic;

@@ -38,6 +38,12 @@ impl Topic {
         Self::Member,
     ];
 
+    /// Says whether it stands beside what it is about, and so is left out of what has happened unless it is asked for: how far a message has
+    /// come, and who waits, which agents begin again and again.
+    pub fn is_beside(self) -> bool {
+        matches!(self, Self::Receipt | Self::Wait)
+    }
+
     /// Returns its word.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -199,6 +199,14 @@ mod tests {
     }
 
     #[test]
+    fn a_claimed_request_says_how_long_its_lease_lasts() {
+        let board = board(&state(), 60_000);
+        let request = &board.requests[0];
+        assert_eq!(request.lease_in_words(board.at).as_deref(), Some("lease 4 min left"));
+        assert_eq!(request.lease_ends_at, Some(of_ben(&board).leases[0].ends_at));
+    }
+
+    #[test]
     fn an_answer_that_is_overdue_comes_first() {
         let mut state = state();
         apply(&mut state, 7, 300_000, Event::MessageReminded { id: MessageId::from_bits(1) });

@@ -33,6 +33,9 @@ pub struct ConflictRow {
     /// The message that holds from then on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<String>,
+    /// The beginning of that message, as one line; missing if it cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision_words: Option<String>,
     /// When it began.
     pub since: Moment,
 }
@@ -59,6 +62,7 @@ impl ConflictRow {
                 .message(&party.position)
                 .and_then(|message| texts.first_words(message.body, most)),
         });
+        let decision = end.and_then(|end| end.message.as_ref());
         let (round, arbiter) = match &conflict.step {
             _ if end.is_some() => (None, None),
             ConflictStep::Round(round) => (Some(*round), None),
@@ -73,7 +77,10 @@ impl ConflictRow {
             round,
             arbiter,
             by: end.filter(|end| end.by != Author::Bridge).map(|end| end.by.to_string()),
-            decision: end.and_then(|end| end.message.as_ref()).map(ToString::to_string),
+            decision: decision.map(ToString::to_string),
+            decision_words: decision
+                .and_then(|id| state.message(id))
+                .and_then(|message| texts.first_words(message.body, limits::NEED_CHARS)),
             since: Moment(conflict.opened_ms),
         }
     }
@@ -97,7 +104,7 @@ impl ConflictRow {
         names.join(" and ")
     }
 
-    /// Says how it stands.
+    /// Says how it stands; once it is decided or agreed, with the first words that hold from then on.
     pub fn words(&self) -> String {
         let stands = match (self.round, &self.arbiter, &self.by) {
             (Some(round), ..) => format!("round {round} of {}", limits::CONFLICT_ROUNDS),
@@ -110,7 +117,8 @@ impl ConflictRow {
             (None, None, None) => "you are asked to decide".to_owned(),
         };
         let about = self.about.as_ref().map(|about| format!(", about {}", quoted(about, 80)));
-        format!("{stands}{}", about.unwrap_or_default())
+        let words = self.decision_words.as_ref().map(|words| format!(": {}", quoted(words, 80)));
+        format!("{stands}{}{}", about.unwrap_or_default(), words.unwrap_or_default())
     }
 
     /// Says what the user has to decide, and where it stands.
@@ -121,11 +129,43 @@ impl ConflictRow {
         };
         let positions: Vec<_> = self.parties.iter().map(stand).collect();
         let about = self.about.as_ref().map(|about| format!(" about {}", quoted(about, 80)));
-        format!(
-            "they disagree{}; {}. `cli-team-bridge messages --thread {}` shows all of it",
-            about.unwrap_or_default(),
-            positions.join("; "),
-            self.thread
-        )
+        format!("they disagree{}; {}", about.unwrap_or_default(), positions.join("; "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row() -> ConflictRow {
+        ConflictRow {
+            thread: "msg-1".to_owned(),
+            about: Some("the log".to_owned()),
+            parties: Vec::new(),
+            status: "negotiation",
+            round: Some(2),
+            arbiter: None,
+            by: None,
+            decision: None,
+            decision_words: None,
+            since: Moment(0),
+        }
+    }
+
+    #[test]
+    fn a_disagreement_says_how_it_stands_and_what_was_decided() {
+        assert_eq!(row().words(), "round 2 of 3, about \"the log\"");
+        let asks_user = ConflictRow { status: "human", round: None, ..row() };
+        assert_eq!(asks_user.words(), "you are asked to decide, about \"the log\"");
+        let decided = ConflictRow {
+            status: "decided",
+            round: None,
+            about: None,
+            by: Some("human".to_owned()),
+            decision: Some("msg-9".to_owned()),
+            decision_words: Some("One log.".to_owned()),
+            ..row()
+        };
+        assert_eq!(decided.words(), "decided by human with msg-9: \"One log.\"");
     }
 }

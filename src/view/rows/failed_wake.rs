@@ -37,3 +37,79 @@ pub(super) fn failed_wake(
     };
     Some(format!("could not read {messages}: {}", quoted(&error, ERROR_CHARS)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bus::event::{Event, MessageSent};
+    use crate::bus::state::BodyRef;
+    use crate::bus::storage::LogPosition;
+    use crate::domain::ids::{MessageId, SessionId};
+    use crate::domain::messaging::{Audience, DeliveryMethod};
+    use crate::domain::name::Name;
+    use crate::domain::time::{Now, Tick};
+    use crate::view::tests::{entry, joined, starting};
+    use crate::view::{Board, Looked, ProblemKind};
+
+    struct Refused;
+
+    impl Texts for Refused {
+        fn text(&mut self, _: BodyRef) -> Option<String> {
+            None
+        }
+
+        fn long_text(&mut self, _: uuid::Uuid) -> Option<String> {
+            None
+        }
+
+        fn last_of_transcript(&mut self, _: &TaskId) -> Option<String> {
+            Some(r#"{"kind":"end","error":"401 Unauthorized"}"#.to_owned())
+        }
+    }
+
+    #[test]
+    fn a_failed_wake_is_a_problem_and_is_not_told_again_in_the_row() {
+        let mut state = State::default();
+        joined(&mut state, 1, "lead");
+        let session = SessionId(uuid::Uuid::from_u64_pair(0, 2));
+        let call = CallId(uuid::Uuid::from_u64_pair(1, 1));
+        let (id, ann) = (MessageId::from_bits(1), Name::parse("ann").unwrap());
+        let mut starting = starting(session, "ann");
+        starting.owner = SessionId(uuid::Uuid::from_u64_pair(0, 1));
+        let lead = Name::parse("lead").unwrap();
+        let to_ann = Audience::One(ann.clone());
+        let sent = Event::MessageSent(MessageSent {
+            to: vec![ann.clone()].into(),
+            ..MessageSent::plain(id.clone(), lead, to_ann, "are you there?")
+        });
+        let events = [
+            Event::MemberStarting(starting),
+            Event::MemberActivity { session, activity: Activity::Idle },
+            sent,
+            Event::MessageHanded {
+                ids: vec![id],
+                member: ann,
+                session,
+                call,
+                method: DeliveryMethod::Prompt,
+            },
+            Event::MessageReturned { session, call },
+            Event::MemberActivity { session, activity: Activity::Idle },
+        ];
+        for (number, event) in (2..).zip(events) {
+            state.apply(&entry(number, event), &[0], LogPosition::default());
+        }
+        let now = Now { wall_ms: 1, tick: Tick { boot: 1, ms: 1 } };
+        let (state, is_held) = (&state, &|_| true);
+        let looked = Looked { state, seq: 7, now, is_held, damaged_lines: 0, most_ended: 5 };
+        let board = Board::of(&looked, &mut Refused);
+        let words = "could not read its message: \"401 Unauthorized\"";
+        assert_eq!(board.problems.len(), 1);
+        assert_eq!(
+            (board.problems[0].kind, &*board.problems[0].words),
+            (ProblemKind::WakeFailed, words)
+        );
+        let row = board.members.iter().find(|row| row.name == "ann").unwrap();
+        assert!(!row.doing.contains("401"), "{}", row.doing);
+    }
+}

@@ -173,9 +173,7 @@ impl MemberRow {
             if is_held && is_agent { failed_wake(state, session, texts) } else { None };
         let doing = if is_held {
             let read = |prompt| texts.first_words(prompt, limits::DOING_CHARS);
-            let doing = Doing::look(state, session, now).in_words(read);
-            let failed = failed_wake.as_ref().map(|failed| format!("; {failed}"));
-            format!("{doing}{}", failed.unwrap_or_default())
+            Doing::look(state, session, now).in_words(read)
         } else {
             "its process has ended".to_owned()
         };

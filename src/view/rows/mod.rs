@@ -10,4 +10,5 @@ pub(super) mod status_counts;
 mod step_note;
 pub(super) mod task_row;
 pub(super) mod tree_places;
+pub(super) mod unanswered;
 pub(super) mod workflow_tree;

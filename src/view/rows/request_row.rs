@@ -5,10 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::commitments::left;
 use crate::bus::state::{Message, Request, State};
 use crate::domain::ids::RequestId;
 use crate::domain::limits;
 use crate::domain::messaging::{MessageKind, RequestStatus};
+use crate::domain::time::Now;
 use crate::view::{Moment, Texts};
 
 /// A request.
@@ -29,6 +31,9 @@ pub struct RequestRow {
     /// The member that has claimed it; of an ended one, the last that had.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
+    /// When its claim ends without a sign of its owner, if a lease ends it; not while its owner waits or is in its turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lease_ends_at: Option<Moment>,
     /// The beginning of its answer, if it has one and the state still has that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
@@ -39,7 +44,7 @@ pub struct RequestRow {
 
 impl RequestRow {
     /// Makes the row of a request.
-    pub fn of(request: &Request, texts: &mut dyn Texts) -> Self {
+    pub fn of(state: &State, request: &Request, now: Now, texts: &mut dyn Texts) -> Self {
         let owner = request.owner.as_ref().filter(|_| request.status != RequestStatus::Open);
         Self {
             request_id: request.id.to_string(),
@@ -49,13 +54,14 @@ impl RequestRow {
             description: texts.first_words(request.body, limits::PROMPT_CHARS),
             opened_at: Moment(request.opened_ms),
             owner: owner.map(|owner| owner.by.to_string()),
+            lease_ends_at: state.lease_ends_ms(request, now).map(Moment),
             answer: None,
             answered_at: None,
         }
     }
 
     /// Makes the rows of the last requests that have ended, at most so many, the one that ended last first.
-    pub fn of_ended(state: &State, most: usize, texts: &mut dyn Texts) -> Vec<Self> {
+    pub fn of_ended(state: &State, most: usize, now: Now, texts: &mut dyn Texts) -> Vec<Self> {
         let ended: Vec<_> = state.newest_ended_requests().take(most).collect();
         if ended.is_empty() {
             return Vec::new();
@@ -79,10 +85,15 @@ impl RequestRow {
                 answer: answer
                     .and_then(|answer| texts.first_words(answer.body, limits::PROMPT_CHARS)),
                 answered_at: answer.map(|answer| Moment(answer.sent_ms)),
-                ..Self::of(request, texts)
+                ..Self::of(state, request, now, texts)
             }
         });
         rows.collect()
+    }
+
+    /// Says how long its claim lasts without a sign of its owner, if a lease ends it.
+    pub fn lease_in_words(&self, now: Moment) -> Option<String> {
+        self.lease_ends_at.map(|ends_at| format!("lease {} left", left(ends_at, now)))
     }
 
     /// Says how it stands or has ended, in words.

@@ -193,8 +193,8 @@
         body: JSON.stringify(body),
       });
       const said = await answer.json().catch(() => ({}));
-      const words = [said.words ?? said.detail ?? said.title ?? `The server answered ${answer.status}.`, said.hint];
-      tell(words.filter(Boolean).join(" "), !answer.ok);
+      const problem = [said.title, said.detail, said.hint].filter(Boolean).join(": ");
+      tell(said.words ?? (problem || `The server answered ${answer.status}.`), !answer.ok);
       if (answer.ok) form.querySelectorAll("textarea, input[type=text]").forEach((field) => (field.value = ""));
     } catch {
       tell("Nothing was sent: `web` does not answer.", true);

@@ -125,6 +125,8 @@ async fn a_step_begins_with_the_approval_of_the_person_and_not_without() {
     assert!(which.starts_with(&expected), "{which}");
     let said = done(&stage, &["allow", &format!("{id}/yes")]).await;
     assert!(said.starts_with("the step `yes` is approved"), "{said}");
+    let again = failed(&stage, &["deny", &format!("{id}/yes")]).await;
+    assert!(again.contains("the step `yes` does not wait for approval: it is "), "{again}");
     // Now only one asks.
     let said = done(&stage, &["deny", id, "--reason", "not yet"]).await;
     assert_eq!(said, "the step `no` is refused and does not run\n");

@@ -249,6 +249,11 @@ async fn a_page_acts_only_from_itself_and_only_as_it_is_allowed_to() {
     assert_eq!((answers.len(), &answers[0]["decision"]), (1, &json!("allow_once")), "{answers:?}");
     let sent = stage.events_of("message_sent");
     assert_eq!(sent.iter().filter(|sent| sent["from"] == "human").count(), 1);
+    // Whoever answers once more is told that this changes nothing.
+    assert_eq!(post(&web, &format!("{base}act/answer"), &own, &answer).await.status, 303);
+    let page = web.get(&base, &cookie).await;
+    let said = format!("nothing was done: the question `{question}` was already answered");
+    assert!(page.body.contains(&said), "{page:?}");
     web.end().await;
     lead.close().await;
 }

@@ -42,6 +42,7 @@ async fn a_wake_that_failed_is_a_problem_in_every_window_until_its_messages_are_
     let status = shown(&["status"]).await;
     assert!(status.contains("1 problem"), "{status}");
     assert!(status.contains("✗ ann  could not read its message: \""), "{status}");
+    assert_eq!(status.matches("no model answers").count(), 1, "{status}");
     assert!(status.contains("`cli-team-bridge send NAME TEXT` wakes it"), "{status}");
     let board: Value = serde_json::from_str(&shown(&["status", "--json"]).await).unwrap();
     let problem = &board["problems"][0];

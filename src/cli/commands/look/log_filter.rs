@@ -16,7 +16,7 @@ pub(super) struct LogFilter {
     /// Only what concerns this thread, message, request, task, permission question or workflow.
     #[arg(long, value_name = "ID")]
     thread: Option<String>,
-    /// Only these kinds: message, receipt, request, task, permission, wait, workflow, member [default: all but receipt].
+    /// Only these kinds: message, receipt, request, task, permission, wait, workflow, member [default: all but receipt and wait].
     #[arg(long, value_name = "KIND", value_parser = topic)]
     kind: Vec<Topic>,
     /// Only what happened since then: 30m, 1h or 2d ago, or a day or a time in UTC, such as 2026-01-31, 2026-01-31T08:00Z or 08:00.
@@ -53,8 +53,8 @@ impl LogFilter {
     /// Says whether to show a happening.
     pub(super) fn fits(&self, happening: &Happening) -> bool {
         let is_kind = match &self.kind[..] {
-            // A receipt is the news of a message, not of a team.
-            [] => happening.topic != Topic::Receipt || self.thread.is_some(),
+            // A receipt is the news of a message, not of a team; a wait is what a member does while it repeats its question.
+            [] => !happening.topic.is_beside() || self.thread.is_some(),
             kinds => kinds.contains(&happening.topic),
         };
         let concerns = |name: &String| {
@@ -142,13 +142,16 @@ mod tests {
     }
 
     #[test]
-    fn receipts_show_only_if_asked_for() {
-        let receipt = happening(Topic::Receipt, &["ann"]);
+    fn receipts_and_waits_show_only_if_asked_for() {
         let filter = LogFilter::default();
-        assert!(!filter.fits(&receipt));
         assert!(filter.fits(&happening(Topic::Task, &[])));
-        assert!(LogFilter { kind: vec![Topic::Receipt], ..filter.clone() }.fits(&receipt));
-        assert!(LogFilter { thread: Some("msg-1".to_owned()), ..filter }.fits(&receipt));
+        for topic in [Topic::Receipt, Topic::Wait] {
+            let beside = happening(topic, &["ann"]);
+            assert!(!filter.fits(&beside));
+            assert!(LogFilter { kind: vec![topic], ..filter.clone() }.fits(&beside));
+            let of_thread = LogFilter { thread: Some("msg-1".to_owned()), ..filter.clone() };
+            assert!(of_thread.fits(&beside));
+        }
     }
 
     #[test]

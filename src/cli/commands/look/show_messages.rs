@@ -1,16 +1,19 @@
 //! `messages`: what the members wrote to each other, and how far each message has come.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use clap::Args;
 
 use super::open_to_look::{Place, print_json};
 use crate::bus::storage::file::Follower;
 use crate::cli::{Failure, output};
+use crate::domain::ids::MessageId;
 use crate::domain::limits;
 use crate::domain::text::counted::counted_as;
 use crate::domain::text::visible_letters::quoted;
 use crate::domain::time::iso8601;
-use crate::reader::walk;
-use crate::view::{Conversation, Letter, Receipt, ReceiptStatus};
+use crate::reader::{LogTexts, walk};
+use crate::view::{ConflictRow, Conversation, Letter, Receipt, ReceiptStatus, ThreadEnd};
 
 /// The most messages that are held while the log is read: a few megabytes.
 const MOST_HELD: usize = 10_000;
@@ -24,6 +27,7 @@ const SHOWN_RECEIPTS: usize = 8;
 Examples:
   cli-team-bridge messages                  the last 20 messages
   cli-team-bridge messages --unseen         those that somebody has not seen yet
+  cli-team-bridge messages --resolved       those whose thread was resolved, with its summary
   cli-team-bridge messages --member codex   those from and to one member")]
 pub(crate) struct MessagesArguments {
     #[command(flatten)]
@@ -37,6 +41,9 @@ pub(crate) struct MessagesArguments {
     /// Only messages that a recipient has not seen yet.
     #[arg(long)]
     unseen: bool,
+    /// Only the first messages of resolved threads, with who has resolved each, and the summary.
+    #[arg(long)]
+    resolved: bool,
     /// Also the notices of the bridge, and its farewells to agents that are stopped.
     #[arg(long)]
     notices: bool,
@@ -48,17 +55,21 @@ pub(crate) struct MessagesArguments {
 pub(crate) fn run(arguments: &MessagesArguments) -> Result<(), Failure> {
     let bus = arguments.place.open_once()?;
     let is_there = bus.is_some();
-    let (letters, left_out) = match bus {
+    let Shown { letters, left_out, disagreements } = match bus {
         Some(mut bus) => last(&mut bus, arguments)?,
-        None => Default::default(),
+        None => Shown::default(),
     };
     if arguments.place.json {
         print_json(&letters);
         return Ok(());
     }
-    for letter in &letters {
+    for (place, letter) in letters.iter().enumerate() {
         for line in lines(letter) {
             output::say(&line);
+        }
+        let is_last = letters[place + 1..].iter().all(|later| later.thread_id != letter.thread_id);
+        if let Some(row) = disagreements.get(&letter.thread_id).filter(|_| is_last) {
+            output::say(&format!("    disagreement of {}: {}", row.names(), row.words()));
         }
     }
     if letters.is_empty() && is_there {
@@ -78,15 +89,23 @@ pub(crate) fn run(arguments: &MessagesArguments) -> Result<(), Failure> {
 
 impl MessagesArguments {
     fn asks_for_some(&self) -> bool {
-        self.member.is_some() || self.thread.is_some() || self.unseen
+        self.member.is_some() || self.thread.is_some() || self.unseen || self.resolved
     }
 }
 
-/// Returns the last messages that fit, oldest first, and how many unseen notices are left out if unseen messages are asked for. Reads the log in parts, from its end back, until it has enough.
-fn last(
-    bus: &mut Follower,
-    arguments: &MessagesArguments,
-) -> Result<(Vec<Letter>, usize), Failure> {
+/// What is shown.
+#[derive(Default)]
+struct Shown {
+    /// The last messages that fit, oldest first.
+    letters: Vec<Letter>,
+    /// How many unseen notices are left out if unseen messages are asked for.
+    left_out: usize,
+    /// The disagreements in the threads of these messages, if a thread is asked for.
+    disagreements: BTreeMap<String, ConflictRow>,
+}
+
+/// Reads the log in parts, from its end back, until it has enough.
+fn last(bus: &mut Follower, arguments: &MessagesArguments) -> Result<Shown, Failure> {
     let parts = bus.parts()?;
     let mut back = 1;
     loop {
@@ -103,10 +122,26 @@ fn last(
                     && is_hidden_notice(letter, arguments)
                     && is_wanted(letter, arguments)
             };
-            return Ok((letters, conversation.letters().filter(left_out).count()));
+            let left_out = conversation.letters().filter(left_out).count();
+            let is_asked = arguments.thread.is_some();
+            let disagreements =
+                if is_asked { disagreements(bus, &letters) } else { BTreeMap::new() };
+            return Ok(Shown { letters, left_out, disagreements });
         }
         back *= 2;
     }
+}
+
+/// Returns the disagreements in the threads of messages, as far as the state still has them.
+fn disagreements(bus: &mut Follower, letters: &[Letter]) -> BTreeMap<String, ConflictRow> {
+    let threads: BTreeSet<_> = letters.iter().map(|letter| &letter.thread_id).collect();
+    let (state, texts) = bus.state_and_texts();
+    let mut texts = LogTexts(texts);
+    let rows = threads.into_iter().filter_map(|thread| {
+        let conflict = state.conflict(&MessageId::parse(thread).ok()?)?;
+        Some((thread.clone(), ConflictRow::of(state, conflict, &mut texts)))
+    });
+    rows.collect()
 }
 
 fn fits(letter: &Letter, arguments: &MessagesArguments) -> bool {
@@ -134,7 +169,8 @@ fn is_wanted(letter: &Letter, arguments: &MessagesArguments) -> bool {
         ]
         .contains(&Some(id))
     };
-    (!arguments.unseen || letter.receipts.iter().any(is_unseen))
+    (!arguments.resolved || letter.resolved.is_some())
+        && (!arguments.unseen || letter.receipts.iter().any(is_unseen))
         && arguments.member.as_ref().is_none_or(is_of)
         && arguments.thread.as_ref().is_none_or(is_about)
 }
@@ -165,8 +201,15 @@ fn lines(letter: &Letter) -> Vec<String> {
     let mut lines =
         vec![format!("{time}Z  {} → {}{kind}{labels}: {text}", letter.sender(), letter.to)];
     lines.extend(letter.attachments.iter().map(|one| format!("    attached: {}", one.in_words())));
-    let end = letter.resolved.as_ref().map(|end| format!("; {}", end.in_words()));
-    lines.push(format!("    {}: {far}{}", letter.message_id, end.unwrap_or_default()));
+    let answers = letter.reply_to.as_ref().map(|id| format!(", answers {id}"));
+    let end = letter.resolved.as_ref().map(ThreadEnd::in_words);
+    let more = letter.question_in_words().into_iter().chain(end).map(|words| format!("; {words}"));
+    lines.push(format!(
+        "    {}{}: {far}{}",
+        letter.message_id,
+        answers.unwrap_or_default(),
+        more.collect::<String>()
+    ));
     lines
 }
 
@@ -175,4 +218,70 @@ fn of_receipt(letter: &Letter, receipt: &Receipt) -> String {
     let after = receipt.after(letter.at).unwrap_or_default();
     let note = receipt.said().unwrap_or_default();
     format!("{} {}{method}{after}{note}", receipt.status.as_str(), receipt.member)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::{Moment, ThreadEnd, UserQuestion};
+
+    fn letter() -> Letter {
+        Letter {
+            message_id: "msg-2".to_owned(),
+            seq: 2,
+            at: Moment(0),
+            from: "ann".to_owned(),
+            for_member: None,
+            to: "human".to_owned(),
+            kind: "message".to_owned(),
+            text: Some("may I merge?".to_owned()),
+            bytes: 12,
+            thread_id: "msg-1".to_owned(),
+            reply_to: Some("msg-1".to_owned()),
+            asks_you: Some(UserQuestion::Open),
+            answered_in: None,
+            request_id: None,
+            task_id: None,
+            signal: None,
+            priority: None,
+            reference: None,
+            attachments: Vec::new(),
+            urgent: false,
+            resolved: None,
+            taken_back: false,
+            receipts: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_row_says_what_it_answers_and_how_it_stands_with_the_answer_of_the_user() {
+        let second = |letter: &Letter| lines(letter)[1].clone();
+        let mut letter = letter();
+        assert_eq!(
+            second(&letter),
+            "    msg-2, answers msg-1: waits for you; open: cli-team-bridge send ann TEXT --reply-to msg-2"
+        );
+        letter.asks_you = Some(UserQuestion::Answered);
+        letter.answered_in = Some("msg-3".to_owned());
+        assert_eq!(second(&letter), "    msg-2, answers msg-1: was for you; answered in msg-3");
+    }
+
+    #[test]
+    fn resolved_threads_are_listed_by_their_first_messages() {
+        let arguments = MessagesArguments { resolved: true, ..arguments() };
+        let mut letter = letter();
+        assert!(!is_wanted(&letter, &arguments));
+        letter.resolved =
+            Some(ThreadEnd { by: "ben".to_owned(), at: Moment(1), summary: "yes".to_owned() });
+        assert!(is_wanted(&letter, &arguments));
+    }
+
+    fn arguments() -> MessagesArguments {
+        #[derive(clap::Parser)]
+        struct Line {
+            #[command(flatten)]
+            arguments: MessagesArguments,
+        }
+        <Line as clap::Parser>::parse_from(["messages"]).arguments
+    }
 }

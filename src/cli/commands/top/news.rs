@@ -24,7 +24,7 @@ pub(super) struct News {
     pub(super) board: Option<Arc<Board>>,
     /// The last messages, oldest first, without notices of the bridge.
     pub(super) letters: Arc<Vec<Letter>>,
-    /// The last happenings, oldest first, without receipts.
+    /// The last happenings, oldest first, without receipts and waits.
     pub(super) happenings: Arc<Vec<Happening>>,
     /// The live words of a task, by its id.
     pub(super) live: Option<(String, Arc<Vec<LiveLine>>)>,

@@ -1,12 +1,14 @@
 //! Conversations of single events.
 
 use super::*;
-use crate::bus::event::MessageAcknowledged;
+use crate::bus::event::{Envelope, MessageAcknowledged};
 use crate::bus::state::BodyRef;
+use crate::bus::storage::LogPosition;
 use crate::domain::ids::{CallId, CommandId, SessionId};
-use crate::domain::messaging::{Acknowledgement, Audience, DeliveryMethod};
+use crate::domain::messaging::{Acknowledgement, Audience, DeliveryMethod, Group};
 use crate::domain::name::Name;
 use crate::domain::time::Tick;
+use crate::view::tests::joined;
 
 /// Texts that are all in their events.
 struct Inline;
@@ -190,4 +192,50 @@ fn messages_that_are_not_wanted_take_no_room_from_older_ones() {
     let older = folded_some(3, events, &|letter| letter.seq < 10);
     let seqs: Vec<_> = older.letters().map(|letter| letter.seq).collect();
     assert_eq!(seqs, [7, 8, 9]);
+}
+
+/// Folds a question of ann to the user, and what came afterwards, each in the state of its own moment.
+fn question(after: Vec<MessageSent>) -> (Option<UserQuestion>, Option<String>, Letter) {
+    let mut state = State::default();
+    joined(&mut state, 1, "ann");
+    let mut conversation = Conversation::new(9, 50);
+    let more = Envelope { response_seconds: Some(300), ..Envelope::default() };
+    let Event::MessageSent(asked) = sent(1, &[], "may I merge?") else { panic!("a message") };
+    let asked = MessageSent {
+        audience: Audience::Group(Group::Human),
+        more: Some(Box::new(more)),
+        ..asked
+    };
+    for (number, message) in (2..).zip([asked].into_iter().chain(after)) {
+        let entry = crate::view::tests::entry(number, Event::MessageSent(message));
+        state.apply(&entry, &[0], LogPosition::default());
+        conversation.take(&entry, &state, &mut Inline);
+    }
+    let letter = conversation.letters().next().unwrap().clone();
+    (letter.asks_you, letter.question_in_words(), letter)
+}
+
+fn reply(from: Author) -> MessageSent {
+    let Event::MessageSent(reply) = sent(2, &["ann"], "yes") else { panic!("a message") };
+    MessageSent { from, audience: Audience::One(name("ann")), reply_to: Some(id(1)), ..reply }
+}
+
+#[test]
+fn a_question_to_the_user_says_how_to_answer_it_until_the_user_has() {
+    let (status, words, letter) = question(Vec::new());
+    let command = format!("open: cli-team-bridge send ann TEXT --reply-to {}", id(1));
+    assert_eq!((status, words), (Some(UserQuestion::Open), Some(command)));
+    assert_eq!(letter.fate_without_recipient(), "waits for you");
+
+    let (status, _, _) = question(vec![reply(Author::Member(name("ben")))]);
+    assert_eq!(status, Some(UserQuestion::Open), "ben was not asked");
+
+    let (status, words, letter) = question(vec![reply(Author::Human)]);
+    assert_eq!(
+        (status, words),
+        (Some(UserQuestion::Answered), Some(format!("answered in {}", id(2))))
+    );
+    assert_eq!(letter.fate_without_recipient(), "was for you");
+    let plain = folded(9, vec![sent(1, &["bob"], "x")]);
+    assert_eq!(plain.letters().next().unwrap().asks_you, None);
 }

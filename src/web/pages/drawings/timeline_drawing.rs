@@ -9,7 +9,9 @@ use super::svg_parts::{at, cut, newest_drawing};
 use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::{one_line, quoted};
 use crate::domain::time::iso8601;
-use crate::view::{Board, Moment, StatusLook, Stretch, StretchKind, span};
+use crate::view::{
+    Board, DIED, Moment, StatusLook, Stretch, StretchKind, ended_with_process, span,
+};
 use crate::web::pages::View;
 use crate::web::pages::parts::{MOST_ROWS, clock, tone};
 
@@ -116,6 +118,7 @@ fn names(lanes: &[&str], height: i64) -> Markup {
 /// Draws stretches of time.
 pub(in crate::web::pages) fn timeline_drawing(stretches: &[Stretch], board: &Board) -> Markup {
     let shown = &stretches[stretches.len().saturating_sub(MOST_ROWS)..];
+    let shown = &ended_with_process(shown, &board.members)[..];
     let from = shown.iter().map(|one| one.from).min().unwrap_or(board.at);
     let scale = Scale { from, ms: board.at.0.saturating_sub(from.0).max(1_000) };
     let mut lanes: Vec<&str> = Vec::new();
@@ -228,7 +231,11 @@ fn in_words(stretch: &Stretch, now: Moment, prompts: &Prompts<'_>) -> String {
     let time = stretch.from.until(stretch.until.unwrap_or(now));
     let time = span(i64::try_from(time).unwrap_or(i64::MAX));
     let member = &stretch.member;
-    let goes_on = if stretch.until.is_none() { " so far" } else { "" };
+    let goes_on = match (stretch.until, stretch.ended) {
+        (None, _) => " so far",
+        (Some(_), Some(DIED)) => ", until its process died",
+        (Some(_), _) => "",
+    };
     match &stretch.kind {
         StretchKind::Work { task } => {
             let end = stretch.ended.map(|end| format!(", {end}")).unwrap_or_default();

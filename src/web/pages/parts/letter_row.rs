@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::small_parts::{clock, member_link, task_link, tone};
 use crate::domain::text::counted::counted;
-use crate::view::{Letter, Moment, Receipt, ReceiptStatus, StatusLook};
+use crate::view::{Letter, Moment, Receipt, ReceiptStatus, StatusLook, UserQuestion};
 use crate::web::pages::View;
 
 /// The most receipts that a row shows one by one.
@@ -20,12 +20,13 @@ pub(in crate::web::pages) fn letter_row(letter: &Letter) -> Markup {
     };
     html! {
         li id={ "letter-" (letter.seq) } class=[is_answer.then_some("answer")] {
-            div.letter-head {
+            div.letter-head id=(letter.message_id) {
                 b { (member_link(&letter.from)) } @if let Some(name) = &letter.for_member { " for " b { (member_link(name)) } } span.unseen { " to " } span aria-hidden="true" { "→" } b { (member_link(&letter.to)) }
                 @if let Some(kind) = kind { span.tag { (kind) } }
                 @if let Some(signal) = letter.shown_signal() { span.tag { (signal) } }
                 @if letter.urgent { span.tag.urgent { "! urgent" } }
                 @else if let Some(priority) = &letter.priority { span.tag { (priority) } }
+                @if let Some(id) = &letter.reply_to { span.small.soft { "answers " (message_link(id, &letter.thread_id)) } }
                 @if let Some(id) = &letter.request_id { span.id.soft { (id) } }
                 @if let Some(id) = &letter.task_id { (task_link(id)) }
                 span.when.soft {
@@ -46,9 +47,29 @@ pub(in crate::web::pages) fn letter_row(letter: &Letter) -> Markup {
             @if let Some(end) = &letter.resolved {
                 p.small.soft dir="auto" { span.mark.good aria-hidden="true" { "■" } " " (end.in_words()) " · " (clock(end.at)) }
             }
+            (question(letter))
             (receipts(letter))
         }
     }
+}
+
+/// Says where a question to the user is answered, or what has answered it.
+fn question(letter: &Letter) -> Markup {
+    html! {
+        @match (letter.asks_you, &letter.answered_in) {
+            (Some(UserQuestion::Open), _) => p.small {
+                span.mark.urgent aria-hidden="true" { "!" } " open: "
+                a href=(View::Thread(letter.thread_id.clone()).path()) { "answer it in its thread" }
+            },
+            (Some(UserQuestion::Answered), Some(answer)) => p.small.soft { "answered in " (message_link(answer, &letter.thread_id)) },
+            _ => {},
+        }
+    }
+}
+
+/// Returns a link to a message on the page of its thread.
+fn message_link(id: &str, thread: &str) -> Markup {
+    html! { a.id href={ (View::Thread(thread.to_owned()).path()) "#" (id) } { (id) } }
 }
 
 fn receipts(letter: &Letter) -> Markup {

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::small_parts::{MOST_ROWS, ago, left_out, mark, member_link, usage_cells};
+use super::small_parts::{AS_REPORTED, MOST_ROWS, ago, left_out, mark, member_link, usage_cells};
 use crate::domain::text::counted::counted;
 use crate::view::{Board, Group, MemberRow, StatusLook, short};
 
@@ -14,7 +14,7 @@ pub(in crate::web::pages) fn member_table(board: &Board) -> Markup {
             thead { tr {
                 th scope="col" { "member" } th scope="col" { "state" } th scope="col" { "now" }
                 th.number scope="col" { "for" } th.number scope="col" { "unread" }
-                th.number scope="col" { "tokens" } th.number scope="col" { "cost" }
+                th.number scope="col" title=(AS_REPORTED) { "tokens" } th.number scope="col" title=(AS_REPORTED) { "cost" }
             } }
             @for group in groups {
                 @let rows: Vec<_> = board.members.iter().filter(|row| row.group == group).collect();

@@ -20,7 +20,7 @@ pub(in crate::web::pages) fn need_card(
         div.need id=(key) {
             @match need.kind {
                 NeedKind::Permission => @if let Some(row) = board.permissions.iter().find(|row| row.permission_id == id) {
-                    (permission(row, board, input, context))
+                    (permission(need, row, board, (input, context)))
                 },
                 NeedKind::Approval => (approval(need, id, input, context)),
                 NeedKind::Question => (question(need, board, context)),
@@ -32,10 +32,10 @@ pub(in crate::web::pages) fn need_card(
 }
 
 fn permission(
+    need: &Need,
     row: &PermissionRow,
     board: &Board,
-    input: &PageInput<'_>,
-    context: &PageContext<'_>,
+    (input, context): (&PageInput<'_>, &PageContext<'_>),
 ) -> Markup {
     let call = input.extra.calls.iter().find(|(id, _)| *id == row.permission_id);
     let call = call
@@ -55,6 +55,7 @@ fn permission(
         }
         p.small.soft {
             "asked " (ago(row.asked_at, board.at)) " ago · if nobody answers, denied in " (span(left))
+            @if let Some(behind) = need.behind_in_words() { " · " b { (behind) } }
             @if let Some(task) = &row.task_id { " · " (task_link(task)) }
             " · " span.id { (row.permission_id) }
         }

@@ -34,7 +34,10 @@ fn request_row(row: &RequestRow, now: Moment) -> Markup {
     let to = row.to.as_ref().filter(|to| Some(*to) != row.owner.as_ref());
     html! {
         tr {
-            td { (mark(StatusLook::of(&row.status), &row.status)) }
+            td {
+                (mark(StatusLook::of(&row.status), &row.status))
+                @if let Some(lease) = row.lease_in_words(now) { " " span.small.soft.nowrap { (lease) } }
+            }
             td.nowrap { (member_link(&row.from)) " → " @if let Some(to) = to { (address(to)) ": " } @match &row.owner { Some(owner) => (member_link(owner)), None => span.soft { (nobody) } } }
             td.words {
                 span.two-lines dir="auto" { (row.description.as_deref().unwrap_or("(its text cannot be read)")) }

@@ -12,6 +12,10 @@ use crate::web::pages::View;
 /// The most rows of a list that is no list of messages: more than a person reads, and a bound for the page.
 pub(in crate::web::pages) const MOST_ROWS: usize = 200;
 
+/// What the columns of tokens and costs have.
+pub(in crate::web::pages) const AS_REPORTED: &str =
+    "of turns that have ended, as far as the agents report it";
+
 /// Returns the class of a tone.
 pub(in crate::web::pages) fn tone(tone: Tone) -> &'static str {
     match tone {

@@ -2,7 +2,9 @@
 
 use maud::{Markup, html};
 
-use super::small_parts::{MOST_ROWS, ago, left_out, mark, member_link, task_link, usage_cells};
+use super::small_parts::{
+    AS_REPORTED, MOST_ROWS, ago, left_out, mark, member_link, task_link, usage_cells,
+};
 use crate::view::{Board, StatusLook, TaskRow};
 
 /// Returns tasks as a table, in the order given.
@@ -14,7 +16,7 @@ pub(in crate::web::pages) fn task_table(tasks: &[&TaskRow], board: &Board) -> Ma
         table.rows {
             thead { tr {
                 th scope="col" { "agent" } th scope="col" { "status" } th scope="col" { "task" } th scope="col" { "prompt or error" }
-                th.number scope="col" { "age" } th.number scope="col" { "tokens" } th.number scope="col" { "cost" }
+                th.number scope="col" { "age" } th.number scope="col" title=(AS_REPORTED) { "tokens" } th.number scope="col" title=(AS_REPORTED) { "cost" }
             } }
             tbody { @for task in tasks.iter().take(MOST_ROWS) { (task_row(task, board)) } }
         }

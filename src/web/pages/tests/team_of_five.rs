@@ -99,6 +99,8 @@ pub(super) fn letter(seq: u64, from: &str, to: &str, text: &str) -> Letter {
         bytes: text.len() as u64,
         thread_id: "msg-1".to_owned(),
         reply_to: (seq > 1).then(|| "msg-1".to_owned()),
+        asks_you: None,
+        answered_in: None,
         request_id: None,
         task_id: None,
         signal: None,
@@ -238,6 +240,7 @@ fn put_questions(board: &mut Board) {
         description: Some("Who can read a chapter?".to_owned()),
         opened_at: ago(90),
         owner: Some("cay".to_owned()),
+        lease_ends_at: Some(ago(-200)),
         answer: None,
         answered_at: None,
     }];
@@ -250,6 +253,7 @@ fn put_questions(board: &mut Board) {
             description: Some("Whose clock ends a lease?".to_owned()),
             opened_at: ago(300),
             owner: Some("ben".to_owned()),
+            lease_ends_at: None,
             answer: Some("The clock of whoever gave it.".to_owned()),
             answered_at: Some(ago(200)),
         },
@@ -261,6 +265,7 @@ fn put_questions(board: &mut Board) {
             description: Some("Can somebody draw?".to_owned()),
             opened_at: ago(2_000),
             owner: None,
+            lease_ends_at: None,
             answer: None,
             answered_at: None,
         },
@@ -288,9 +293,10 @@ fn put_questions(board: &mut Board) {
         words: words.to_owned(),
         since: Some(ago(42)),
         until: None,
+        behind: 0,
     };
     board.needs_you = vec![
-        need(NeedKind::Permission, "ann", "perm-1", "execute: …"),
+        Need { behind: 2, ..need(NeedKind::Permission, "ann", "perm-1", "execute: …") },
         need(NeedKind::Approval, "publish", "wf-1", "a step of the workflow \"book\""),
     ];
     board.problems = vec![Problem {

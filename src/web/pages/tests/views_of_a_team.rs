@@ -6,10 +6,13 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::team_of_five::{context, extra, snapshot};
+use super::team_of_five::{context, extra, letter, snapshot};
 use crate::domain::task::result::{Change, ChangeSource, Details, FileChange};
 use crate::reader::UnlistedTurn;
-use crate::view::{Board, Moment, Need, NeedKind, ReadingTurn, SpentBy, Trouble};
+use crate::view::{
+    Board, ConflictRow, Letter, Moment, Need, NeedKind, PartyRow, ReadingTurn, SpentBy, Trouble,
+    UserQuestion,
+};
 use crate::web::Snapshot;
 use crate::web::assets::PATHS;
 use crate::web::pages::{
@@ -163,6 +166,7 @@ fn a_member_that_is_stuck_has_what_helps_beside_it() {
         words: Trouble::Stalled.meaning().to_owned(),
         since: None,
         until: None,
+        behind: 0,
     }];
     let mut rendered = |board: &Board, context: &PageContext<'_>| {
         snapshot.board = Some(Arc::new(board.clone()));
@@ -191,6 +195,7 @@ fn a_question_is_answered_beside_it_or_by_the_command_that_it_names() {
         words: "\"<b>deploy?\"".to_owned(),
         since: None,
         until: None,
+        behind: 0,
     }];
     snapshot.board = Some(Arc::new(board));
     let (extra, looks_only) = (extra(), PageContext { can_write: false, ..context() });
@@ -201,6 +206,45 @@ fn a_question_is_answered_beside_it_or_by_the_command_that_it_names() {
     let html = page(&View::Team, &input, &looks_only);
     assert!(html.contains("<code>cli-team-bridge send ben TEXT --reply-to msg-7</code>"), "{html}");
     assert!(!html.contains("value=\"msg-7\""), "{html}");
+}
+
+#[test]
+fn a_question_to_the_user_leads_to_its_thread_and_then_to_its_answer() {
+    let mut asked = letter(7, "ben", "human", "Deploy?");
+    asked.asks_you = Some(UserQuestion::Open);
+    let row = |letter: &Letter| rows_of_letters(std::slice::from_ref(letter), &context());
+    let html = row(&asked)[0].html.clone();
+    assert!(html.contains("answers <a class=\"id\" href=\"thread-msg-1#msg-1\">"), "{html}");
+    assert!(html.contains("<a href=\"thread-msg-1\">answer it in its thread</a>"), "{html}");
+    asked.asks_you = Some(UserQuestion::Answered);
+    asked.answered_in = Some("msg-8".to_owned());
+    let html = row(&asked)[0].html.clone();
+    assert!(html.contains("answered in <a class=\"id\" href=\"thread-msg-1#msg-8\">"), "{html}");
+    assert!(!html.contains("open:"), "{html}");
+}
+
+#[test]
+fn a_thread_in_disagreement_says_how_that_stands() {
+    let mut snapshot = snapshot();
+    let mut board = (**snapshot.board.as_ref().unwrap()).clone();
+    let party =
+        |name: &str| PartyRow { name: name.to_owned(), position: "msg-2".to_owned(), words: None };
+    board.conflicts = vec![ConflictRow {
+        thread: "msg-1".to_owned(),
+        about: None,
+        parties: vec![party("ben"), party("cay")],
+        status: "negotiation",
+        round: Some(2),
+        arbiter: None,
+        by: None,
+        decision: None,
+        decision_words: None,
+        since: Moment(0),
+    }];
+    snapshot.board = Some(Arc::new(board));
+    let input = PageInput { snapshot: &snapshot, extra: &extra() };
+    let html = page(&View::Thread("msg-1".to_owned()), &input, &context());
+    assert!(html.contains("Disagreement of ben and cay: </b>round 2 of 3"), "{html}");
 }
 
 #[test]

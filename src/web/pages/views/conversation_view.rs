@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use crate::domain::text::visible_letters::beginning;
-use crate::view::Letter;
+use crate::view::{ConflictRow, Letter};
 use crate::web::pages::drawings::sequence_drawing;
 use crate::web::pages::page_body::{Body, Part};
 use crate::web::pages::parts::{letter_list, send_form};
@@ -49,11 +49,17 @@ fn switch(own: &View) -> Markup {
 
 pub(in crate::web::pages) fn thread(id: &str, input: &PageInput<'_>) -> Body {
     let letters = &input.extra.thread;
+    let board = input.snapshot.board.as_deref();
+    let is_its = |row: &&ConflictRow| letters.iter().any(|letter| letter.thread_id == row.thread);
+    let conflict = board.and_then(|board| board.conflicts.iter().find(is_its));
     let html = html! {
         section.sheet id="thread" aria-labelledby="thread-heading" {
             h2 id="thread-heading" { "Thread " span.id { (beginning(id, 80)) } }
             @if letters.is_empty() { p.empty { "There is no such thread, or it is no longer kept." } }
             @else { (letter_list("thread-letters", letters.iter(), "The messages of the thread, oldest first")) }
+            @if let Some(row) = conflict {
+                p.body dir="auto" { b { "Disagreement of " (row.names()) ": " } (row.words()) }
+            }
         }
     };
     let drawing = drawing(letters);

@@ -109,7 +109,8 @@ fn needs(
 fn facts(row: &MemberRow, now: Moment) -> Markup {
     let quoted = |text: &String| quoted(text, FACT);
     let roles: Vec<_> = row.roles.iter().map(quoted).collect();
-    let facts: [(&str, Option<String>); 10] = [
+    let facts: [(&str, Option<String>); 11] = [
+        ("problem", row.failed_wake.clone()),
         ("kind", Some(row.kind.clone())),
         ("profile", row.profile.clone()),
         ("model", row.model.as_ref().map(quoted)),

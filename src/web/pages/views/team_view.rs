@@ -41,9 +41,9 @@ fn totals(board: &Board) -> Markup {
             span { b { (totals.idle) } " idle" }
             span { b { (totals.unread) } " unread" }
             span { b { (totals.tasks_open) } " open " (if totals.tasks_open == 1 { "task" } else { "tasks" }) }
-            span { b { (totals.tasks_done) } " done" }
-            @if totals.tasks_not_done > 0 { span { b { (totals.tasks_not_done) } " not done" } }
-            @if !used.is_empty() { span { (used) } }
+            span { b { (totals.tasks_done) } " " (if totals.tasks_done == 1 { "task" } else { "tasks" }) " done" }
+            @if totals.tasks_not_done > 0 { span { b { (totals.tasks_not_done) } " unsuccessful" } }
+            @if !used.is_empty() { span { (used) " used in ended turns" } }
         }
     }
 }

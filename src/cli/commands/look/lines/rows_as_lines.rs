@@ -51,13 +51,14 @@ pub(in crate::cli::commands::look) fn task(row: &TaskRow, now: Moment) -> Vec<St
 }
 
 pub(in crate::cli::commands::look) fn request(row: &RequestRow, now: Moment) -> Vec<String> {
-    let owner = row.owner.as_ref().map(|owner| format!("by {owner}")).unwrap_or_default();
+    let owner = row.owner.as_ref().map(|owner| format!(" by {owner}")).unwrap_or_default();
+    let lease = row.lease_in_words(now).map(|lease| format!(", {lease}")).unwrap_or_default();
     let words = row.description.as_ref().map(|words| quoted(words, PROMPT)).unwrap_or_default();
     let answer = row.answer.as_ref().map(|words| format!(" → {}", quoted(words, PROMPT)));
     let words = format!("{words}{}", answer.unwrap_or_default());
     vec![
         row.request_id.clone(),
-        format!("{} {owner}", row.status).trim_end().to_owned(),
+        format!("{}{owner}{lease}", row.status),
         match &row.to {
             None => format!("from {}", row.from),
             Some(to) => format!("from {} → {to}", row.from),

@@ -80,16 +80,19 @@ fn need_cells(need: &Need, now: Moment) -> Vec<String> {
         need.who.clone(),
         need.id.clone().unwrap_or_default(),
         times.join(", "),
-        need.words.clone(),
+        need.full_words(),
     ]
 }
 
-/// Puts the command that answers each need below its line. These lines are the last ones.
+/// Puts the commands that show and answer each need below its line. These lines are the last ones.
 fn put_commands_below(lines: &mut Vec<String>, needs: &[Need]) {
     let first = lines.len() - needs.len();
     for (place, need) in needs.iter().enumerate().rev() {
         if let Some(command) = need.command() {
             lines.insert(first + place + 1, format!("      `{command}`"));
+        }
+        if let Some(command) = need.command_to_read() {
+            lines.insert(first + place + 1, format!("      `{command}` shows all of it"));
         }
     }
 }

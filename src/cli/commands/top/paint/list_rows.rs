@@ -9,7 +9,7 @@ use crate::cli::commands::top::screen::{Item, Pane};
 use crate::domain::text::visible_letters::quoted;
 use crate::view::{
     Board, Letter, MemberRow, Moment, NOT_REPORTED, Need, NeedKind, ProblemKind, RequestRow,
-    SeenBy, Spent, age, money, short,
+    SeenBy, Spent, UserQuestion, age, money, short,
 };
 
 /// The most characters of a text in a row; the row is cut where the window ends.
@@ -113,6 +113,7 @@ impl Rows<'_> {
                 let state = match problem.kind {
                     ProblemKind::Circle | ProblemKind::Kept => "waiting",
                     ProblemKind::WakeFailed => "idle",
+                    ProblemKind::Unanswered => "overdue",
                     _ => "damaged",
                 };
                 let state = self.is_wide().then_some(state);
@@ -143,20 +144,7 @@ impl Rows<'_> {
                     },
                 )
             }
-            Item::Request(row) => {
-                let (mark, style) = self.look.status(&row.status);
-                // The answer is what an ended one was for.
-                let words = row.answer.as_ref().or(row.description.as_ref());
-                let words = words.map(|words| quoted(words, WORDS));
-                let since = item.since().unwrap_or(row.opened_at);
-                vec![
-                    cell(mark, 1).styled(style),
-                    cell(row.status.clone(), 9),
-                    cell(who_of(row), 2 * name),
-                    rest(words.unwrap_or_else(|| "(its text cannot be read)".to_owned())),
-                    cell(age(since, self.now()), 4).right(),
-                ]
-            }
+            Item::Request(row) => self.request(row, item.since().unwrap_or(row.opened_at)),
             Item::Workflow(tree) => {
                 let (mark, style) = self.look.status(&tree.status);
                 let since = item.since().unwrap_or(tree.created_at);
@@ -196,6 +184,22 @@ impl Rows<'_> {
         }
     }
 
+    fn request(self, row: &RequestRow, since: Moment) -> Vec<Cell> {
+        let (mark, style) = self.look.status(&row.status);
+        let lease = row.lease_in_words(self.now()).map(|lease| format!("({lease}) "));
+        // The answer is what an ended one was for.
+        let words = row.answer.as_ref().or(row.description.as_ref());
+        let words = words.map(|words| quoted(words, WORDS));
+        let words = words.unwrap_or_else(|| "(its text cannot be read)".to_owned());
+        vec![
+            cell(mark, 1).styled(style),
+            cell(row.status.clone(), 9),
+            cell(who_of(row), 2 * self.name_columns()),
+            rest(format!("{}{words}", lease.unwrap_or_default())),
+            cell(age(since, self.now()), 4).right(),
+        ]
+    }
+
     fn need(self, need: &Need, row: Option<&MemberRow>) -> Vec<Cell> {
         let words = match need.kind {
             // The mark and the heading say that it asks.
@@ -203,9 +207,9 @@ impl Rows<'_> {
                 let soon = need.until.filter(|until| self.now().until(*until) < SOON_MS);
                 let soon = soon.and_then(|_| need.time_left(self.now()));
                 let soon = soon.map(|left| format!("{left}: ")).unwrap_or_default();
-                format!("{soon}{}", need.words)
+                format!("{soon}{}", need.full_words())
             }
-            _ => format!("{}: {}", need.word(), need.words),
+            _ => format!("{}: {}", need.word(), need.full_words()),
         };
         let unread = row.map(|row| short(row.unread as u64)).unwrap_or_default();
         let usage = row.map(used).unwrap_or_default();
@@ -246,7 +250,12 @@ impl Rows<'_> {
             Some(text) => quoted(text, WORDS),
             None => "(its text cannot be read)".to_owned(),
         };
-        let end = if letter.resolved.is_some() { "(resolved) " } else { "" };
+        let end = match letter.asks_you {
+            _ if letter.resolved.is_some() => "(resolved) ",
+            Some(UserQuestion::Open) => "(open) ",
+            Some(UserQuestion::Answered) => "(answered) ",
+            Some(UserQuestion::Over) | None => "",
+        };
         vec![
             cell(age(letter.at, self.now()), 4).right(),
             cell(talk(letter), self.talk),

@@ -23,9 +23,7 @@ impl Screen {
                 let advice = problem.advice().unwrap_or_default();
                 sentences([problem.words.as_str(), advice])
             }
-            Some(Item::Member(row)) if row.state == "left" || row.failed_wake.is_some() => {
-                row.doing.clone()
-            }
+            Some(Item::Member(row)) if row.state == "left" => row.doing.clone(),
             Some(Item::Task(task)) => task.error.clone().unwrap_or_default(),
             _ => String::new(),
         };

@@ -119,7 +119,12 @@ impl Screen {
             }
             Item::Member(row) => (row.name.clone(), self.member(row, board)),
             Item::Letter(letter) => {
-                (format!("{} → {}", letter.sender(), letter.to), of_letter(letter, board.at))
+                let mut lines = of_letter(letter, board.at);
+                let conflict = board.conflicts.iter().find(|row| row.thread == letter.thread_id);
+                lines.extend(conflict.map(|row| {
+                    line(format!("disagreement of {} in its thread: {}", row.names(), row.words()))
+                }));
+                (format!("{} → {}", letter.sender(), letter.to), lines)
             }
             Item::Task(task) => {
                 let known = self.news.task.as_ref().filter(|(id, _)| *id == task.task_id);
@@ -144,6 +149,7 @@ impl Screen {
                     row.outcome_in_words()
                 )));
                 lines.push(faint(format!("opened {} ago", ago(row.opened_at, board.at))));
+                lines.extend(row.lease_in_words(board.at).map(faint));
                 let answered = row.answered_at.map(|at| ago(at, board.at));
                 lines.extend(answered.map(|time| faint(format!("answered {time} ago"))));
                 let to = row.to.as_ref().map(|to| format!(" to {to}")).unwrap_or_default();
@@ -193,7 +199,7 @@ impl Screen {
         row: Option<&MemberRow>,
         board: &Board,
     ) -> (String, Vec<TextLine>) {
-        let mut lines = vec![line(need.words.clone())];
+        let mut lines = vec![line(need.full_words())];
         lines.extend(need.way_out().map(|way_out| line(way_out.advice())));
         lines.extend(need.command().map(line));
         lines.extend(need.id.iter().map(|id| faint(id.clone())));
@@ -243,6 +249,7 @@ impl Screen {
         }
         let holds = row.holds_in_words(board.at);
         fact("holds", holds.map(|words| words.replacen("holds ", "", 1)));
+        fact("problem", row.failed_wake.clone());
         fact("queue", (row.queued > 0).then(|| row.queued.to_string()));
         fact("unread", (row.unread > 0).then(|| row.unread.to_string()));
         fact("delivery", Some(row.delivery.join(", ")));
@@ -356,12 +363,19 @@ fn of_letter(letter: &Letter, now: Moment) -> Vec<TextLine> {
         Some(text) => quoted(text, QUOTED),
         None => "(its text cannot be read)".to_owned(),
     };
-    let head =
-        format!("{} → {}{kind}{labels}, {} ago", letter.sender(), letter.to, ago(letter.at, now));
+    let answers = letter.reply_to.as_ref().map(|id| format!(", answers {id}"));
+    let head = format!(
+        "{} → {}{kind}{labels}, {} ago{}",
+        letter.sender(),
+        letter.to,
+        ago(letter.at, now),
+        answers.unwrap_or_default()
+    );
     let mut lines = vec![line(head), line(format!("  {text}"))];
     let attached =
         letter.attachments.iter().map(|one| line(format!("  attached: {}", one.in_words())));
     lines.extend(attached);
+    lines.extend(letter.question_in_words().map(|words| line(format!("  {words}"))));
     let end = letter.resolved.as_ref();
     lines.extend(end.map(|end| line(format!("  {}, {} ago", end.in_words(), ago(end.at, now)))));
     // Those of whom there is no more to say are one line a status: a message to all may have many of them.

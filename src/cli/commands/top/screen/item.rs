@@ -71,6 +71,7 @@ impl<'a> Item<'a> {
         let (need, row) = match self {
             Self::Need(need, row) => (need.until, *row),
             Self::Member(row) => (None, Some(*row)),
+            Self::Request(row) => return row.lease_ends_at.into_iter().collect(),
             _ => return Vec::new(),
         };
         let owed = row.into_iter().flat_map(|row| row.owes.iter().filter_map(|one| one.due_at));

@@ -104,6 +104,7 @@ fn news() -> News {
         words: format!("execute: {COMMAND:?}"),
         since: Some(Moment(50_000)),
         until: Some(Moment(290_000)),
+        behind: 0,
     }];
     let letters = (0..3).map(|number| letter(number, "ann", "ben"));
     News {
@@ -128,6 +129,8 @@ fn letter(number: u64, from: &str, to: &str) -> Letter {
         bytes: 6,
         thread_id: String::new(),
         reply_to: None,
+        asks_you: None,
+        answered_in: None,
         request_id: None,
         task_id: None,
         signal: None,

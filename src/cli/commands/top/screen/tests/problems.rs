@@ -72,6 +72,7 @@ fn each_way_to_be_stuck_has_its_own_word_and_the_key_that_helps() {
             words: trouble.meaning().to_owned(),
             since: None,
             until: None,
+            behind: 0,
         }];
         news.board = Some(Arc::new(board));
         let mut screen = screen();
