@@ -266,6 +266,12 @@ pub enum Refusal {
     /// Only its sender puts another message in its place.
     #[error("you did not send `{id}` as a message to a member: leave supersedes out")]
     NotYourMessage { id: MessageId },
+    /// What takes the place of a message is for the same recipients.
+    #[error(
+        "`{id}` was sent to `{to}`: what takes its place goes to the same, as who has not seen the \
+            old one gets the new one only"
+    )]
+    ReplacesForOthers { id: MessageId, to: Audience },
     #[error("the message `{id}` {how} before you had read it: leave it out")]
     EndedUnseen {
         id: MessageId,

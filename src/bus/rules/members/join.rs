@@ -1,12 +1,13 @@
 //! Joining, starting an agent, and choosing their names.
 
+use super::lanes::check_word;
 use super::peer_signals::{Subject, tell_joined};
 use crate::bus::event::{Described, Event, Joined};
 use crate::bus::rules::command::{
     DeadSession, Description, NameChoice, NewAgent, NewMember, NewTask,
 };
 use crate::bus::rules::event_writer::{Post, Writer};
-use crate::bus::rules::notice::{notice, quoted};
+use crate::bus::rules::notice::{Notice, notice, quoted};
 use crate::bus::rules::refusal::Refusal;
 use crate::bus::rules::requests::{claimable_by, show_requests};
 use crate::bus::rules::tasks::write_assigned;
@@ -46,8 +47,13 @@ fn describe(
 ) -> SessionNumber {
     let last = writer.state.last_number();
     let number = last.map_or(SessionNumber::FIRST, SessionNumber::next);
-    writer.push(Event::MemberDescribed(Described { session, number, traits: traits.clone(), cwd }));
-    let owner = traits.lane.as_ref().and_then(|lane| {
+    let (traits, refused) = without_lane_of_others(writer, session, traits);
+    let lane = traits.lane.clone();
+    writer.push(Event::MemberDescribed(Described { session, number, traits, cwd }));
+    if let Some(text) = refused {
+        writer.post(Post::notice(name.clone(), text));
+    }
+    let owner = lane.and_then(|lane| {
         let owner = writer.state.lane_owner(lane.as_str())?;
         Some((Group::Word(lane.clone()), owner.name.clone()))
     });
@@ -66,6 +72,31 @@ fn describe(
         writer.post(Post::notice(name.clone(), text));
     }
     number
+}
+
+/// Leaves out a lane whose word means others: what is written to them would reach the newcomer, who is told so.
+fn without_lane_of_others(
+    writer: &Writer<'_>,
+    session: SessionId,
+    traits: &Traits,
+) -> (Traits, Option<Notice>) {
+    let mut traits = traits.clone();
+    let lane = traits.lane.take_if(|lane| {
+        writer.state.lane_owner(lane.as_str()).is_none()
+            && check_word(writer.state, session, lane).is_err()
+    });
+    let refused = lane.map(|lane| {
+        let meant = check_word(writer.state, session, &lane).err();
+        let start = notice!["the lane ", Group::Word(lane), " is not yours, as that "];
+        let end = match meant {
+            Some(Refusal::LaneMeansOthers { of, .. }) => {
+                notice!["means ", of, " by its name, a role or a capability"]
+            }
+            _ => notice!["has a meaning of its own"],
+        };
+        notice![start, end, ": give your lane another word"]
+    });
+    (traits, refused)
 }
 
 /// Notifies a newcomer that an existing bus was set aside. The notice is in the append with which it joins, so it cannot get lost.

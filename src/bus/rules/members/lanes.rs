@@ -27,7 +27,7 @@ pub(in crate::bus::rules) fn claim_lane(
         }
         _ => {}
     }
-    check_word(writer.state, me, lane)?;
+    check_word(writer.state, me.id, lane)?;
     if me.lanes.len() >= limits::LANES_OF_ONE {
         return Err(Refusal::TooManyLanes { limit: limits::LANES_OF_ONE });
     }
@@ -58,12 +58,12 @@ fn claimed_by_others<'a>(
 }
 
 /// Refuses a lane whose address means everybody or whoever leads, or others by their role or capability: its owner would get what is written to them.
-fn check_word(state: &State, me: &Session, lane: &Label) -> Result<(), Refusal> {
+pub(super) fn check_word(state: &State, me: SessionId, lane: &Label) -> Result<(), Refusal> {
     let address = format!("@{lane}");
     if !matches!(Address::parse(&address), Ok(Address::Group(group)) if !group.is_lead()) {
         return Err(Refusal::LaneMeansMore { lane: lane.clone() });
     }
-    let mut others = state.live_sessions().into_iter().filter(|other| other.id != me.id);
+    let mut others = state.live_sessions().into_iter().filter(|other| other.id != me);
     let word = lane.as_str();
     match others.find(|other| other.is_able(word) || other.name.as_str().eq_ignore_ascii_case(word))
     {

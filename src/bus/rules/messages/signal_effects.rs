@@ -10,7 +10,7 @@ use crate::bus::rules::refusal::Refusal;
 use crate::bus::state::{Message, Session};
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
-use crate::domain::messaging::{Acknowledgement, MessageKind, Signal, SignalClass};
+use crate::domain::messaging::{Acknowledgement, Audience, MessageKind, Signal, SignalClass};
 use crate::domain::name::Name;
 use crate::domain::wait_times;
 
@@ -93,6 +93,14 @@ pub(in crate::bus::rules) fn supersede(
     if before.from.member() != Some(me) || !is_talk {
         return Err(Refusal::NotYourMessage { id: id.clone() });
     }
+    // It has ended the request, which nothing does again.
+    if before.kind == MessageKind::Response && before.request.is_some() {
+        return Err(Refusal::LastsForGood);
+    }
+    // Whoever has not seen the old one gets the new one.
+    if !is_same_address(&before.audience, &post.audience) {
+        return Err(Refusal::ReplacesForOthers { id: id.clone(), to: before.audience.clone() });
+    }
     let conflict = writer.state.conflict(&before.thread);
     let is_disputed = writer.state.message(&before.thread).is_some_and(|first| first.disputed);
     let takes_side = matches!(before.class(), SignalClass::Position | SignalClass::Decision);
@@ -115,6 +123,11 @@ pub(in crate::bus::rules) fn supersede(
     writer.end_waits_for(id, |_, _| true);
     withdraw_all_nudges(writer, id);
     Ok(())
+}
+
+/// Says whether two messages were sent to the same: neither case nor, in a word, a plural s counts.
+fn is_same_address(one: &Audience, other: &Audience) -> bool {
+    one == other || one.group().zip(other.group()).is_some_and(|(one, other)| one.is_same(other))
 }
 
 /// Does what the class of the signal of a message does, before the message itself.

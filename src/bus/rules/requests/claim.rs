@@ -3,6 +3,7 @@
 use super::unheard_claims::{note_unheard, note_unheard_again};
 use crate::bus::event::{Body, Event};
 use crate::bus::rules::event_writer::{Post, Writer};
+use crate::bus::rules::messages::check_rate;
 use crate::bus::rules::refusal::Refusal;
 use crate::bus::state::{Request, Session};
 use crate::domain::ids::{CallId, RequestId, SessionId};
@@ -33,6 +34,8 @@ pub(in crate::bus::rules) fn claim(
     if !writer.state.may_claim(me, request) {
         return Err(not_for_you(writer, request));
     }
+    // A claim costs nothing, but what a release costs would never be paid by who claims again and again.
+    check_rate(writer, &me.name)?;
     writer.push(Event::RequestClaimed { id: id.clone(), by: me.name.clone(), session: me.id });
     if me.owner.is_some() {
         note_unheard(writer, me.id, call, id);

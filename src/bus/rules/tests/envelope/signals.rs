@@ -2,8 +2,10 @@
 
 use super::sending::{sending_with, signal};
 use crate::bus::event::Envelope;
+use crate::bus::rules::ClaimUpdate;
 use crate::bus::rules::tests::*;
 use crate::domain::messaging::Acknowledgement::{Acked, Resolved};
+use crate::domain::messaging::Audience;
 
 #[test]
 fn an_answer_and_a_receipt_need_what_they_reply_to() {
@@ -176,4 +178,28 @@ fn a_message_takes_the_place_of_the_senders_own_where_that_is_unread() {
     let refused = |world: &mut World, by| world.refuse(by, sending_with("a", instead(&last), None));
     assert_eq!(refused(&mut world, b), Refusal::NotYourMessage { id: last.clone() });
     assert_eq!(refused(&mut world, c), Refusal::UnknownMessage { id: last.clone() });
+}
+
+#[test]
+fn what_takes_the_place_of_a_message_is_for_the_same_recipients() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    world.peer("c");
+    let before = world.send(a, "b", "v1");
+    let instead = |id: &MessageId| Envelope { supersedes: Some(id.clone()), ..Envelope::default() };
+    for to in ["c", "all"] {
+        let refused = world.refuse(a, sending_with(to, instead(&before), None));
+        let to = Audience::One(name("b"));
+        assert_eq!(refused, Refusal::ReplacesForOthers { id: before.clone(), to });
+    }
+    assert_eq!(world.unread("b"), std::slice::from_ref(&before));
+    // What has completed a request stays: nobody does it again.
+    let request = world.open(a);
+    world.ask(b, Operation::Claim(request.clone(), CALL));
+    let completes = Operation::UpdateClaim(request, ClaimUpdate::Complete(text("done")));
+    let answer = sent(&world.ask(b, completes)).id.clone();
+    for to in ["a", "c"] {
+        let refused = world.refuse(b, sending_with(to, instead(&answer), None));
+        assert_eq!(refused, Refusal::LastsForGood, "{to}");
+    }
 }

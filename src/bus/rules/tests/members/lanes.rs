@@ -160,6 +160,25 @@ fn no_lane_has_the_word_of_others_or_of_all() {
 }
 
 #[test]
+fn who_joins_with_a_lane_takes_nothing_from_others() {
+    let mut world = World::new();
+    let c = world.peer("c");
+    let mut ann = world.joining(NameChoice::Chosen(name("ann")), MemberKind::Peer, &[]);
+    ann.roles = vec!["reviewer".into()];
+    world.ask(None, Operation::Join(Box::new(ann)));
+    for (number, word) in ["Reviewers", "ann", "lead"].into_iter().enumerate() {
+        let (session, events) = join_with_lane(&mut world, &format!("hij-{number}"), word);
+        assert!(!world.state.session(session).unwrap().does_lane(word), "{word}");
+        let told = serde_json::to_string(&events).unwrap();
+        assert!(told.contains("is not yours, as that"), "{told}");
+    }
+    for word in ["@reviewer", "@ann"] {
+        let events = world.ask(c, sending(word, word, None));
+        assert_eq!(sent(&events).to.named(), [name("ann")]);
+    }
+}
+
+#[test]
 fn a_claimed_lane_takes_no_messages_from_who_comes_later_with_that_role() {
     let mut world = World::new();
     let (a, c) = (world.peer("a"), world.peer("c"));
