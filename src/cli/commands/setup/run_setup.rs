@@ -37,7 +37,11 @@ pub(in crate::cli) fn run(
     let state = StateDirectory::of_process().ok_or_else(no_home)?;
     let records = Records::kept_in(&state);
     // Locked until the end of this run: each run reads files and records before it writes them. A trial writes nothing.
-    let lock = if arguments.dry_run { None } else { state.lock(LOCK)? };
+    let lock = if arguments.dry_run {
+        None
+    } else {
+        state.lock(LOCK).map_err(|error| no_state(&error))?
+    };
     if !arguments.dry_run {
         if lock.is_none() {
             return Err(with_hint("another setup is running", "run this again when it has ended"));
@@ -98,6 +102,14 @@ pub(in crate::cli) fn run(
 }
 
 /// How a run of setup ended.
+/// Says that setup cannot keep what it needs to undo its changes.
+fn no_state(error: &std::io::Error) -> Failure {
+    with_hint(
+        format!("the directory for setup's records and copies cannot be used: {error}"),
+        "make it usable for this user, or set XDG_STATE_HOME to another directory of yours that lasts",
+    )
+}
+
 pub(in crate::cli) struct SetupEnd {
     /// The next step.
     pub(in crate::cli) next: Option<String>,
