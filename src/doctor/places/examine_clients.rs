@@ -12,7 +12,7 @@ use crate::setup::clients::CLIENTS;
 use crate::setup::config_file::ConfigFile;
 use crate::setup::edits::entry_arguments::JudgeArguments;
 use crate::setup::known_client::{Client, ClientFile, FolderTrust, Places, Server};
-use crate::setup::stable_program::StablePath;
+use crate::setup::stable_program::{StablePath, called_path};
 use crate::setup::written_entry;
 use crate::sys::process::find_program;
 
@@ -74,7 +74,9 @@ pub(crate) fn examine(
             Some(project) => judge_program(command, project, own_binary),
             None => Ok(()),
         };
-        let own = StablePath::of(own_binary, &places.home);
+        let called = called_path(own_binary, search.as_deref());
+        let own = StablePath::of(own_binary, &called, &places.home);
+        let is_directory = |named: &Path| started_in.has_directory(named);
         let programs = Programs {
             is_executable: &is_executable,
             judge_brought: &judge_program,

@@ -64,7 +64,8 @@ pub(in crate::cli) fn run(
     let search_path = std::env::var_os("PATH");
     let program = |name: &str| process::find_program(Path::new(name), search_path.as_deref());
     let own = std::env::current_exe()?;
-    let stable = StablePath::of(&own, &places.home);
+    let called = stable_program::called_path(&own, search_path.as_deref());
+    let stable = StablePath::of(&own, &called, &places.home);
     // A project's own file must not say what is installed, nor how to log in.
     let config = load_config::load_without_project()?;
 
@@ -101,7 +102,6 @@ pub(in crate::cli) fn run(
     Ok(session.end(chosen.is_empty(), &agents))
 }
 
-/// How a run of setup ended.
 /// Says that setup cannot keep what it needs to undo its changes.
 fn no_state(error: &std::io::Error) -> Failure {
     with_hint(
@@ -110,6 +110,7 @@ fn no_state(error: &std::io::Error) -> Failure {
     )
 }
 
+/// How a run of setup ended.
 pub(in crate::cli) struct SetupEnd {
     /// The next step.
     pub(in crate::cli) next: Option<String>,
