@@ -106,6 +106,7 @@ async fn arguments_that_the_bridge_does_not_take_are_named_and_corrected() {
         assert!(is_done && !said.contains("another copy"), "{said}");
         assert!(!said.contains("SEKRET") && !found.contains("SEKRET"), "{found}\n{said}");
         assert!(said.contains("  + mcpServers.bridge.args: [\"orchestrator\"]"), "{said}");
+        assert!(!said.contains("\"…\""), "{said}");
         let entry = &json(&path)["mcpServers"]["bridge"];
         assert_eq!(entry["args"], json!(["orchestrator"]), "{entry}");
         assert_eq!(entry["env"]["MY"], "own", "{entry}");
@@ -167,7 +168,6 @@ async fn two_clients_with_one_file_get_their_edits_in_one_run() {
     assert_eq!(fs::read_to_string(&path).unwrap(), mine, "{said}");
 }
 
-#[tokio::test]
 /// A package manager keeps each version in its own directory, and the link to it stays.
 #[tokio::test]
 async fn the_entry_names_the_program_as_its_user_starts_it() {
@@ -195,6 +195,7 @@ async fn the_entry_names_the_program_as_its_user_starts_it() {
     same(&before, &everything(&stage));
 }
 
+#[tokio::test]
 async fn a_moved_program_is_shown_with_what_goes_and_what_comes() {
     let stage = stage(&[("claude", IDLE)]);
     let moved = stage.home().join("old/cli-team-bridge");
