@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::judge_client::{self, ExaminedClient, ExaminedFile, Programs, Scope};
-use crate::doctor::finding::Finding;
+use crate::doctor::finding::{Finding, Level};
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::setup::brought_entry::judge_program;
 use crate::setup::clients::CLIENTS;
@@ -23,6 +23,26 @@ pub(crate) struct StartedIn<'a> {
     pub(crate) project: Option<&'a Path>,
     /// The directories, links resolved.
     pub(crate) directories: &'a [PathBuf],
+}
+
+impl StartedIn<'_> {
+    /// Says whether there is a directory, from one of these.
+    fn has_directory(&self, named: &Path) -> bool {
+        let mut places = self.directories.iter();
+        named.is_dir() && named.is_absolute() || places.any(|place| place.join(named).is_dir())
+    }
+}
+
+/// Returns the entries of clients that cannot start the bridge, each with its remedy. Blocks while it reads their files.
+pub(crate) fn broken_entries(
+    environment: &[(OsString, OsString)],
+    own_binary: &Path,
+    judge_arguments: JudgeArguments,
+    started_in: StartedIn<'_>,
+) -> Vec<Finding> {
+    let mut findings = examine(environment, own_binary, judge_arguments, started_in);
+    findings.retain(|finding| finding.check == "entry" && finding.level == Level::Problem);
+    findings
 }
 
 /// Examines all installed clients. Blocks while it reads their files.
@@ -81,6 +101,7 @@ pub(crate) fn examine(
             is_executable: &is_executable,
             judge_brought: &judge_program,
             judge_arguments,
+            is_directory: &is_directory,
             own: &own.path().shown().to_string(),
         };
         findings.extend(judge_client::judge(&examined, &programs));

@@ -1,7 +1,7 @@
 //! The next step that the overview suggests. Pure.
 
 use super::first_request::{FirstRequest, first_request};
-use super::overview_parts::{BusView, FileView, Overview, ProjectView};
+use super::overview_parts::{BrokenEntry, BusView, FileView, Overview, ProjectView};
 use crate::setup::connected_clients::Connection;
 
 /// Returns the one step that helps most: what was begun comes before what could be, and what is missing before its use.
@@ -34,6 +34,10 @@ pub(super) fn suggested_step(overview: &Overview) -> String {
     let Ok(agents) = &overview.agents else {
         return doctor();
     };
+    // Who has an entry means to use that client, even if another one is connected.
+    if let Some(BrokenEntry { client, remedy, .. }) = overview.broken.first() {
+        return format!("to connect {client}, {remedy}");
+    }
     let connected =
         |connection| overview.clients.iter().find(move |client| client.connection == connection);
     let Some(client) = connected(Connection::Connected) else {
@@ -56,7 +60,14 @@ pub(super) fn suggested_step(overview: &Overview) -> String {
         return format!("`{command}` shows what a file of the project would run");
     }
     let place = if bus.is_some() { "here" } else { "in a project's directory" };
-    format!("start {} {place}, and say: {say}", client.title)
+    match bus {
+        // With a live bridge, that one is told.
+        Some(BusView::Present { lost, members: 0, .. }) if !lost.is_empty() => {
+            let what = if lost.len() == 1 { "the task that was" } else { "the tasks that were" };
+            format!("start {} here: it is told of {what} not done", client.title)
+        }
+        _ => format!("start {} {place}, and say: {say}", client.title),
+    }
 }
 
 fn doctor() -> String {
@@ -66,7 +77,7 @@ fn doctor() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::ids::WorkflowId;
+    use crate::domain::ids::{TaskId, WorkflowId};
     use crate::setup::connected_clients::InstalledClient;
     use crate::setup::installed_agents::{FoundProgram, InstalledAgent, LoginSign};
 
@@ -82,13 +93,19 @@ mod tests {
         }
     }
 
+    fn one(name: &'static str, title: &'static str, connection: Connection) -> InstalledClient {
+        InstalledClient { name, title, connection }
+    }
+
     /// An overview of a project with a bus, where nothing is missing.
     fn whole() -> Overview {
-        let client = InstalledClient { title: "Zed", connection: Connection::Connected };
-        let bus = BusView::Present { members: 0, unfinished: 0, resumable: Vec::new() };
+        let client = one("zed", "Zed", Connection::Connected);
+        let bus =
+            BusView::Present { members: 0, unfinished: 0, resumable: Vec::new(), lost: Vec::new() };
         let key = LoginSign::Variable("KEY");
         Overview {
             clients: vec![client],
+            broken: Vec::new(),
             agents: Ok(vec![
                 agent("qwen", LoginSign::NotSeen),
                 agent("codex", key.clone()),
@@ -119,6 +136,19 @@ mod tests {
     }
 
     #[test]
+    fn a_lost_task_is_told_to_the_client_that_is_started_next() {
+        let with = |members, lost: &[&str]| {
+            let lost = lost.iter().map(|id| TaskId::parse(id).unwrap()).collect();
+            with_bus(BusView::Present { members, unfinished: 0, resumable: Vec::new(), lost })
+        };
+        let one = ["task-k3j7x2abq5wt"];
+        let told = |what: &str| format!("start Zed here: it is told of {what} not done");
+        check(&with(0, &one), &told("the task that was"));
+        check(&with(0, &["task-k3j7x2abq5wt", "task-a3j7x2abq5wt"]), &told("the tasks that were"));
+        assert!(suggested_step(&with(1, &one)).contains("and say: Ask codex"));
+    }
+
+    #[test]
     fn a_file_that_needs_its_user_comes_before_a_request() {
         let with = |file| {
             let bus = BusView::Absent;
@@ -135,10 +165,22 @@ mod tests {
     }
 
     #[test]
+    fn an_entry_that_does_not_work_comes_before_a_client_that_is_connected_or_could_be() {
+        for other in [Connection::Connected, Connection::NotConnected] {
+            let remedy = "run `x`, which mends it".to_owned();
+            let broken = BrokenEntry { client: "Codex", says: "x is gone".to_owned(), remedy };
+            let clients = vec![one("zed", "Zed", other), one("codex", "Codex", Connection::Broken)];
+            let overview = Overview { clients, broken: vec![broken], ..whole() };
+            check(&overview, "to connect Codex, run `x`, which mends it");
+        }
+    }
+
+    #[test]
     fn an_interrupted_workflow_comes_first() {
         let bus = |resumable: &[&str]| BusView::Present {
             members: 0,
             unfinished: 2,
+            lost: Vec::new(),
             resumable: resumable.iter().map(|id| WorkflowId::parse(id).unwrap()).collect(),
         };
         let one = Overview { clients: Vec::new(), ..with_bus(bus(&["wf-k3j7x2abq5wt"])) };
@@ -152,13 +194,12 @@ mod tests {
 
     #[test]
     fn what_is_missing_comes_before_its_use() {
-        let client = |connection| Overview {
-            clients: vec![InstalledClient { title: "Zed", connection }],
-            ..whole()
-        };
+        let client =
+            |connection| Overview { clients: vec![one("zed", "Zed", connection)], ..whole() };
         let doctor = super::doctor();
         check(&client(Connection::NotConnected), "`cli-team-bridge setup` connects Zed");
         check(&client(Connection::Unknown), &doctor);
+        check(&client(Connection::Joins), &doctor);
         let none = Overview { clients: Vec::new(), ..whole() };
         check(&none, "install Claude Code or another client, then run `cli-team-bridge setup`");
         let agentless = Overview { agents: Ok(Vec::new()), ..whole() };
