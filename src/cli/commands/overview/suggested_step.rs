@@ -3,6 +3,7 @@
 use super::first_request::{FirstRequest, first_request};
 use super::overview_parts::{BrokenEntry, BusView, FileView, Overview, ProjectView};
 use crate::setup::connected_clients::Connection;
+use crate::setup::installed_agents::InstalledAgent;
 
 /// Returns the one step that helps most: what was begun comes before what could be, and what is missing before its use.
 pub(super) fn suggested_step(overview: &Overview) -> String {
@@ -50,9 +51,7 @@ pub(super) fn suggested_step(overview: &Overview) -> String {
         };
     };
     let say = match first_request(agents) {
-        FirstRequest::Install => {
-            return "`cli-team-bridge setup` says how to install an agent".to_owned();
-        }
+        FirstRequest::Install => return install(agents),
         FirstRequest::LogIn(how) => return how,
         FirstRequest::Say(say) => say,
     };
@@ -70,6 +69,17 @@ pub(super) fn suggested_step(overview: &Overview) -> String {
     }
 }
 
+/// Returns how to get the first agent: who has a vendor's program needs only its adapter.
+fn install(agents: &[InstalledAgent]) -> String {
+    let half = agents.iter().find(|agent| agent.cli.path.is_some() && !agent.is_ready());
+    match half.and_then(|agent| Some((agent.profile, agent.install.as_ref()?))) {
+        Some((profile, command)) => {
+            format!("`{command}` installs the adapter that the agent {profile} needs")
+        }
+        None => "`cli-team-bridge setup` says how to install an agent".to_owned(),
+    }
+}
+
 fn doctor() -> String {
     "`cli-team-bridge doctor` says what is wrong, and how to fix it".to_owned()
 }
@@ -79,7 +89,7 @@ mod tests {
     use super::*;
     use crate::domain::ids::{TaskId, WorkflowId};
     use crate::setup::connected_clients::InstalledClient;
-    use crate::setup::installed_agents::{FoundProgram, InstalledAgent, LoginSign};
+    use crate::setup::installed_agents::{FoundProgram, LoginSign};
 
     fn agent(profile: &'static str, login: LoginSign) -> InstalledAgent {
         let found = FoundProgram { name: profile.to_owned(), path: Some("/bin/x".into()) };
@@ -204,6 +214,11 @@ mod tests {
         check(&none, "install Claude Code or another client, then run `cli-team-bridge setup`");
         let agentless = Overview { agents: Ok(Vec::new()), ..whole() };
         check(&agentless, "`cli-team-bridge setup` says how to install an agent");
+        let mut half = agent("codex", LoginSign::NotSeen);
+        half.adapter.path = None;
+        half.install = Some("npm install -g x".to_owned());
+        let half = Overview { agents: Ok(vec![half]), ..whole() };
+        check(&half, "`npm install -g x` installs the adapter that the agent codex needs");
         let logged_out =
             Overview { agents: Ok(vec![agent("qwen", LoginSign::NotSeen)]), ..whole() };
         check(&logged_out, "no login of qwen was found. To log in, run `it` and log in");
