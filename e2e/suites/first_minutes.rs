@@ -74,6 +74,7 @@ pub(crate) async fn delegates_a_task_right_after_setup_and_keeps_its_own_changes
     let model = ModelServer::start(vec![
         Rule::user("count the beans").calls("assign_task", work),
         Rule::result("there are 97 beans").says("It is done."),
+        Rule::user("say hello").says("Hello."),
     ])
     .await;
     let stage = fresh_home(&model);
@@ -87,6 +88,16 @@ pub(crate) async fn delegates_a_task_right_after_setup_and_keeps_its_own_changes
     assert!(was_shown, "{}", shown_to_models(&model));
     let calls: Vec<_> = model.shown().into_iter().flat_map(|shown| shown.calls).collect();
     assert!(calls.iter().any(|call| call == "mcp__bridge__assign_task"), "{calls:?}");
+    until("nothing runs any more", || stage.processes().is_empty()).await;
+
+    // The next session is not told of a result that this one has got.
+    let asked = model.shown().len();
+    let printed = print_as_set_up(claude(&stage, &model), "say hello", &model).await;
+    assert_eq!(result(&printed), "Hello.", "{printed}\n{}", shown_to_models(&model));
+    let shown = model.shown().split_off(asked);
+    assert!(!shown.is_empty(), "{printed}");
+    let is_told = shown.iter().any(|shown| shown.whole.contains("unread message from your team"));
+    assert!(!is_told, "{}", shown_to_models(&model));
     until("nothing runs any more", || stage.processes().is_empty()).await;
 
     let main_file = stage.home().join(".claude.json");

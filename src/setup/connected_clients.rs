@@ -7,26 +7,33 @@ use serde_json::Value;
 use super::brought_entry::{judge_form, judge_program};
 use super::clients::CLIENTS;
 use super::config_file::ConfigFile;
-use super::edits::config_edit::{FileEdits, JsonEdit, runs_bridge};
-use super::edits::entry_arguments::{JudgeArguments, wrong_arguments};
+use super::edits::config_edit::{FileEdits, JsonEdit, names_bridge, runs_bridge};
+use super::edits::entry_arguments::{JudgeArguments, ServerRole, started_server};
 use super::known_client::{Client, ClientFile, Places, SERVER, Server};
 use super::{local_entry, written_entry};
 
 /// An installed client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstalledClient {
+    /// Its name for the command line.
+    pub name: &'static str,
     /// Its name for people.
     pub title: &'static str,
     pub connection: Connection,
 }
 
-/// Whether a client starts the bridge, according to its files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Whether a client starts the bridge, according to its files. The least that one of them says comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Connection {
-    Connected,
     NotConnected,
+    /// It starts the bridge as a peer, which cannot lead.
+    Joins,
     /// A file that may have the entry cannot be read.
     Unknown,
+    /// It has an entry for the bridge that cannot start it, or must not be believed.
+    Broken,
+    /// It starts the bridge, and can lead a team.
+    Connected,
 }
 
 /// The places at which a client that is started now looks for entries.
@@ -36,7 +43,7 @@ pub struct StartedIn<'a> {
     pub project: Option<&'a Path>,
     /// The directory, links resolved.
     pub directory: Option<&'a Path>,
-    /// Says what is wrong with the arguments with which an entry starts the bridge.
+    /// Says what an entry starts with its arguments, or what is wrong with them.
     pub judge_arguments: JudgeArguments,
 }
 
@@ -50,6 +57,7 @@ pub fn look(
     let installed = CLIENTS.iter().filter(|client| client.find(places, &program).is_some());
     installed
         .map(|client| InstalledClient {
+            name: client.name,
             title: client.title,
             connection: connection(client, places, started_in, (own, &program)),
         })
@@ -65,14 +73,11 @@ fn connection(
     if client.has_plugin(places) {
         return Connection::Connected;
     }
-    let StartedIn { project, directory, judge_arguments } = started_in;
+    let StartedIn { project, directory, .. } = started_in;
     let local = directory.map(|directory| local_entry::find(client, places, directory));
     // It takes precedence over all others. If its file cannot be read, the search below finds that out too.
     if let Some(Ok(Some(local))) = local {
-        let starts = local.runs_bridge()
-            && local.wrong_arguments(judge_arguments).is_none()
-            && program(local.command()).is_some();
-        return if starts { Connection::Connected } else { Connection::NotConnected };
+        return by_entry(local.entry(), started_in, program);
     }
     // Only the places of the entries count here, not their content.
     let server = Server { program: SERVER.to_owned() };
@@ -80,16 +85,8 @@ fn connection(
     let of_project = project.map(|project| (client.for_project)(project, &server));
     let of_project = of_project.into_iter().flatten().map(|file| (file, project));
     let files = of_user.chain(of_project).filter(|(file, _)| has_entry(file));
-    let found: Vec<_> = files
-        .map(|(file, project)| starts_bridge(&file, project, (own, program), judge_arguments))
-        .collect();
-    if found.contains(&Some(true)) {
-        Connection::Connected
-    } else if found.contains(&None) {
-        Connection::Unknown
-    } else {
-        Connection::NotConnected
-    }
+    let found = files.map(|(file, project)| by_file(&file, project, started_in, (own, program)));
+    found.max().unwrap_or(Connection::NotConnected)
 }
 
 /// Says whether setup writes the server's entry into a file, and not only settings beside it.
@@ -100,31 +97,61 @@ fn has_entry(file: &ClientFile) -> bool {
     }
 }
 
-/// Says whether an entry of a file starts the bridge; `None` if the file cannot be read.
-fn starts_bridge(
+/// Returns the connection by a file.
+fn by_file(
     file: &ClientFile,
     project: Option<&Path>,
+    started_in: StartedIn<'_>,
     (own, program): (&Path, &impl Fn(&str) -> Option<PathBuf>),
-    judge_arguments: JudgeArguments,
-) -> Option<bool> {
-    let text = ConfigFile::read(&file.path, project).ok()?.text.unwrap_or_default();
-    let written = written_entry::look(&text, &file.edits).ok()?;
-    file.check_readable(&text).ok()?;
+) -> Connection {
+    let look = || {
+        let text = ConfigFile::read(&file.path, project).ok()?.text.unwrap_or_default();
+        let written = written_entry::look(&text, &file.edits).ok()?;
+        file.check_readable(&text).ok()?;
+        Some(written)
+    };
+    let Some(written) = look() else { return Connection::Unknown };
+    let Some(entry) = &written.entry else { return Connection::NotConnected };
     // A repository's file may name a program of the repository, or bring one in by another field or by an argument.
-    let is_believed = |entry: &&Value| {
+    let is_believed = project.is_none_or(|project| {
         let command = entry["command"].as_str().unwrap_or_default();
-        project.is_none_or(|project| {
-            let expected = written.expected.as_ref();
-            expected.is_none_or(|expected| judge_form(entry, expected).is_ok())
-                && judge_program(command, project, own).is_ok()
-        })
+        let expected = written.expected.as_ref();
+        expected.is_none_or(|expected| judge_form(entry, expected).is_ok())
+            && judge_program(command, project, own).is_ok()
+    });
+    match by_entry(entry, started_in, program) {
+        Connection::Connected | Connection::Joins if !is_believed => Connection::Broken,
+        found => found,
+    }
+}
+
+/// Returns the connection by an entry.
+fn by_entry(
+    entry: &Value,
+    started_in: StartedIn<'_>,
+    program: &impl Fn(&str) -> Option<PathBuf>,
+) -> Connection {
+    if !names_bridge(entry) {
+        return Connection::NotConnected;
+    }
+    let command = entry["command"].as_str().unwrap_or_default();
+    let is_directory = |named: &Path| match started_in.directory {
+        Some(here) => here.join(named).is_dir(),
+        None => named.is_dir(),
     };
-    let starts = |entry: &Value| {
-        runs_bridge(entry)
-            && wrong_arguments(entry, judge_arguments).is_none()
-            && program(entry["command"].as_str().unwrap_or_default()).is_some()
-    };
-    Some(written.entry.as_ref().filter(is_believed).is_some_and(starts))
+    match started_server(entry, started_in.judge_arguments) {
+        Ok(server)
+            if runs_bridge(entry)
+                && program(command).is_some()
+                && server.missing_project(is_directory).is_none() =>
+        {
+            match server.role {
+                ServerRole::Orchestrator => Connection::Connected,
+                ServerRole::Peer => Connection::Joins,
+            }
+        }
+        _ => Connection::Broken,
+    }
 }
 
 #[cfg(test)]
@@ -132,11 +159,18 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::setup::edits::entry_arguments::StartedServer;
 
     /// Takes no arguments, too.
-    fn judge(arguments: &[String]) -> Result<(), String> {
-        let is_right = arguments.first().is_none_or(|first| first == "orchestrator");
-        if is_right { Ok(()) } else { Err("wrong".to_owned()) }
+    fn judge(arguments: &[String]) -> Result<StartedServer, String> {
+        let role = match arguments.first().map(String::as_str) {
+            None | Some("orchestrator") => ServerRole::Orchestrator,
+            Some("peer") => ServerRole::Peer,
+            Some(_) => return Err("wrong".to_owned()),
+        };
+        let named = arguments.iter().position(|argument| argument == "--project");
+        let project = named.and_then(|at| arguments.get(at + 1)).map(PathBuf::from);
+        Ok(StartedServer { role, project })
     }
 
     #[test]
@@ -162,6 +196,7 @@ mod tests {
         let entry = r#"{ "mcpServers": { "bridge": { "command": "/x/cli-team-bridge", "args": ["orchestrator"] } } }"#;
 
         let (absent, present) = (Connection::NotConnected, Connection::Connected);
+        let broken = Connection::Broken;
         assert_eq!(look(), [("Claude Code", absent), ("Codex", absent)]);
         fs::write(project.path().join(".mcp.json"), entry).unwrap();
         assert_eq!(look(), [("Claude Code", present), ("Codex", absent)]);
@@ -170,13 +205,20 @@ mod tests {
         let arguments = r#""orchestrator", "--config", ".evil.toml""#;
         let widened = entry.replace(r#""orchestrator""#, arguments);
         fs::write(project.path().join(".mcp.json"), widened).unwrap();
-        assert_eq!(look(), [("Claude Code", absent), ("Codex", absent)]);
-        let gone = entry.replace("/x/", "/gone/");
-        fs::write(home.path().join(".claude.json"), gone).unwrap();
-        assert_eq!(look(), [("Claude Code", absent), ("Codex", absent)]);
-        let wrong = entry.replace("orchestrator", "orchestrate");
-        fs::write(home.path().join(".claude.json"), wrong).unwrap();
-        assert_eq!(look(), [("Claude Code", absent), ("Codex", absent)]);
+        assert_eq!(look(), [("Claude Code", broken), ("Codex", absent)]);
+        fs::remove_file(project.path().join(".mcp.json")).unwrap();
+        let here = project.path().to_str().unwrap();
+        for (one, other, expected) in [
+            ("/x/", "/gone/", broken),
+            (r#""orchestrator""#, r#""orchestrate""#, broken),
+            (r#""orchestrator""#, r#""orchestrator", "--project", "/gone""#, broken),
+            (r#""orchestrator""#, &format!(r#""orchestrator", "--project", "{here}""#), present),
+            (r#""orchestrator""#, r#""peer""#, Connection::Joins),
+            (r#""args""#, r#""url": "https://x", "args""#, broken),
+        ] {
+            fs::write(home.path().join(".claude.json"), entry.replace(one, other)).unwrap();
+            assert_eq!(look(), [("Claude Code", expected), ("Codex", absent)], "{other}");
+        }
         fs::write(home.path().join(".claude.json"), entry).unwrap();
         fs::create_dir(home.path().join(".codex")).unwrap();
         fs::write(home.path().join(".codex/config.toml"), "[").unwrap();

@@ -8,7 +8,6 @@ use serde_json::Value;
 use super::config_file::{ConfigFile, ConfigFileError};
 use super::edits::config_edit::{EditError, FileEdits, JsonEdit, runs_bridge, started_by};
 use super::edits::edit_json;
-use super::edits::entry_arguments::{JudgeArguments, wrong_arguments};
 use super::known_client::{Client, Places, SERVER, Server};
 use super::written_entry;
 
@@ -89,14 +88,9 @@ impl LocalEntry {
         runs_bridge(&self.entry)
     }
 
-    /// Returns the program that it starts.
-    pub fn command(&self) -> &str {
-        self.entry["command"].as_str().unwrap_or_default()
-    }
-
-    /// Returns what is wrong with the arguments with which it starts this program, if anything is.
-    pub fn wrong_arguments(&self, judge: JudgeArguments) -> Option<String> {
-        wrong_arguments(&self.entry, judge)
+    /// Returns the entry itself.
+    pub fn entry(&self) -> &Value {
+        &self.entry
     }
 
     /// Returns why setup does nothing beside it, if it starts another program: with a permission for our server, that one would run.

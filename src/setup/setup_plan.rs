@@ -332,7 +332,8 @@ fn is_needed(
     earlier: Option<&Earlier>,
 ) -> Result<bool, EditError> {
     let Some(present) = present else { return Ok(true) };
-    if has_command_line(&entry.value, present) {
+    // With an address beside the command, the client may reach another server.
+    if has_command_line(&entry.value, present) && runs_bridge(present) {
         return Ok(false);
     }
     match earlier {

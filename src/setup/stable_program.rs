@@ -1,6 +1,8 @@
-//! A stable path of this program. A program that runs from a package cache is first copied to `~/.local/bin`: once the cache is
+//! A stable path of this program. Links in the path by which the user starts it stay: package managers keep each version in a directory of
+//! its own, which goes with the next one. A program that runs from a package cache is first copied to `~/.local/bin`: once the cache is
 //! cleared, an entry that names the cache would start nothing.
 
+use std::ffi::OsStr;
 use std::fs::{self, Permissions};
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
@@ -12,6 +14,7 @@ use super::setup_record::{ProgramCopy, sha256};
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::sys::fs::bounded_file;
 use crate::sys::fs::temporary_file::{self, TemporaryFile};
+use crate::sys::process::find_program;
 
 /// The largest program that is copied: ten times the size of this one.
 const MOST_BYTES: u64 = 512 * 1024 * 1024;
@@ -19,23 +22,22 @@ const MOST_BYTES: u64 = 512 * 1024 * 1024;
 /// The path of this program for clients' entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StablePath {
-    /// The program's own path, outside of any cache.
+    /// The path by which the user starts the program, outside of any cache.
     Own(PathBuf),
     /// The program is in a package cache: the path of its copy.
     Copy(PathBuf),
 }
 
 impl StablePath {
-    /// Decides for a program at this path and a user with this home directory.
-    pub fn of(own: &Path, home: &Path) -> Self {
-        let parts = own.components().filter_map(|part| match part {
-            Component::Normal(part) => part.to_str(),
-            _ => None,
-        });
-        let parts: Vec<_> = parts.collect();
-        let is_cached = parts.contains(&"_npx")
-            || parts.windows(2).any(|two| two == ["node_modules", ".cache"]);
-        if is_cached { Self::Copy(place_of_copy(home)) } else { Self::Own(own.to_owned()) }
+    /// Decides for a program at this path, which the user starts by another one, and a user with this home directory.
+    pub fn of(own: &Path, called: &Path, home: &Path) -> Self {
+        if is_cached(own) {
+            Self::Copy(place_of_copy(home))
+        } else if is_cached(called) {
+            Self::Own(own.to_owned())
+        } else {
+            Self::Own(called.to_owned())
+        }
     }
 
     /// Returns the path for clients' entries.
@@ -43,6 +45,37 @@ impl StablePath {
         let (Self::Own(path) | Self::Copy(path)) = self;
         path
     }
+}
+
+/// Says whether a program is in a package cache.
+fn is_cached(program: &Path) -> bool {
+    let parts = program.components().filter_map(|part| match part {
+        Component::Normal(part) => part.to_str(),
+        _ => None,
+    });
+    let parts: Vec<_> = parts.collect();
+    parts.contains(&"_npx") || parts.windows(2).any(|two| two == ["node_modules", ".cache"])
+}
+
+/// Returns the path by which the user starts the program of this process, whose own path, without links, is `own`.
+pub fn called_path(own: &Path, search_path: Option<&OsStr>) -> PathBuf {
+    let called = std::env::args_os().next();
+    path_of_call(own, called.as_deref(), search_path)
+}
+
+/// Returns the path on the search path, so that all calls of the program find the same one, else that of this call. `own` if they lead
+/// to another program.
+fn path_of_call(own: &Path, called: Option<&OsStr>, search_path: Option<&OsStr>) -> PathBuf {
+    let real = |path: &Path| path.canonicalize().ok();
+    let Some(itself) = real(own) else {
+        return own.to_owned();
+    };
+    let names = [Some(OsStr::new(PROGRAM)), called];
+    let found =
+        names.iter().flatten().filter_map(|name| find_program(Path::new(name), search_path));
+    let is_plain = |path: &PathBuf| !path.components().any(|part| part == Component::ParentDir);
+    let mut same = found.filter(|path| is_plain(path) && real(path).as_ref() == Some(&itself));
+    same.next().unwrap_or_else(|| own.to_owned())
 }
 
 /// Returns where a program is copied to.
@@ -111,8 +144,9 @@ mod tests {
     #[test]
     fn only_a_program_in_a_package_cache_is_copied() {
         let check = |own: &str, expected: &str| {
-            let stable = StablePath::of(Path::new(own), Path::new("/home/u"));
-            assert_eq!(stable.path(), Path::new(expected), "{own}");
+            let own = Path::new(own);
+            let stable = StablePath::of(own, own, Path::new("/home/u"));
+            assert_eq!(stable.path(), Path::new(expected), "{own:?}");
         };
         let copy = "/home/u/.local/bin/cli-team-bridge";
         check("/home/u/.npm/_npx/1f/node_modules/x/bin/cli-team-bridge", copy);
@@ -121,6 +155,42 @@ mod tests {
         {
             check(own, own);
         }
+        let (own, link) = (Path::new("/cellar/1/x"), Path::new("/bin/x"));
+        assert_eq!(StablePath::of(own, link, Path::new("/home/u")).path(), link);
+        let cached = Path::new("/c/_npx/1/x");
+        assert_eq!(StablePath::of(own, cached, Path::new("/home/u")).path(), own);
+    }
+
+    #[test]
+    fn links_by_which_the_program_is_started_stay() {
+        let around = tempfile::tempdir().unwrap();
+        let around = around.path().canonicalize().unwrap();
+        for folder in ["cellar/1", "bin", "other", "stranger"] {
+            fs::create_dir_all(around.join(folder)).unwrap();
+        }
+        let own = around.join("cellar/1").join(PROGRAM);
+        for program in [own.clone(), around.join("stranger").join(PROGRAM)] {
+            fs::write(&program, "").unwrap();
+            fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+        }
+        for folder in ["bin", "other"] {
+            std::os::unix::fs::symlink(&own, around.join(folder).join(PROGRAM)).unwrap();
+        }
+        let check = |called: &str, search: &str, expected: &str| {
+            let called = around.join(called);
+            let called = if called.is_file() { called.as_os_str() } else { OsStr::new(PROGRAM) };
+            let search = around.join(search);
+            let found = path_of_call(&own, Some(called), Some(search.as_os_str()));
+            assert_eq!(found, around.join(expected).join(PROGRAM), "{called:?} {search:?}");
+        };
+        check("", "bin", "bin");
+        check("other/cli-team-bridge", "none", "other");
+        check("other/cli-team-bridge", "bin", "bin");
+        check("cellar/1/cli-team-bridge", "bin", "bin");
+        check("other/cli-team-bridge", "stranger", "other");
+        check("bin/../other/cli-team-bridge", "none", "cellar/1");
+        check("", "none", "cellar/1");
+        check("stranger/cli-team-bridge", "none", "cellar/1");
     }
 
     #[test]

@@ -7,13 +7,19 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use super::list_of_commands::{Arguments, Command};
 use crate::domain::limits::CLIENT_WORD_CHARS;
 use crate::domain::text::visible_letters::beginning;
+use crate::setup::edits::entry_arguments::{ServerRole, StartedServer};
 
-/// Says what is wrong with arguments in a client's entry. Names only the wrong one: another may be a secret.
-pub(super) fn judge(arguments: &[String]) -> Result<(), String> {
+/// Returns the server that arguments in a client's entry start, or what is wrong with them. Names only the wrong one: another may be a secret.
+pub(super) fn judge(arguments: &[String]) -> Result<StartedServer, String> {
     let program = std::iter::once("cli-team-bridge");
     let line = program.chain(arguments.iter().map(String::as_str)).map(OsString::from);
     match Arguments::read(line) {
-        Ok(Arguments { command: Command::Orchestrator(_) | Command::Peer(_) }) => Ok(()),
+        Ok(Arguments { command: Command::Orchestrator(leads) }) => {
+            Ok(StartedServer { role: ServerRole::Orchestrator, project: leads.project })
+        }
+        Ok(Arguments { command: Command::Peer(joins) }) => {
+            Ok(StartedServer { role: ServerRole::Peer, project: joins.project })
+        }
         Ok(_) => Err(serves_none(arguments)),
         Err(error) => Err(wrong_part(&error, arguments)),
     }
@@ -55,6 +61,20 @@ fn shown(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn right_arguments_say_what_is_started_and_in_which_project() {
+        let started = |line: &str| {
+            let arguments: Vec<_> = line.split_whitespace().map(str::to_owned).collect();
+            let StartedServer { role, project } = judge(&arguments).unwrap();
+            (role, project.map(|project| project.display().to_string()))
+        };
+        let there = || Some("/p".to_owned());
+        assert_eq!(started("orchestrator"), (ServerRole::Orchestrator, None));
+        assert_eq!(started("orchestrator --project /p"), (ServerRole::Orchestrator, there()));
+        assert_eq!(started("peer --name ann"), (ServerRole::Peer, None));
+        assert_eq!(started("peer --name ann --project=/p"), (ServerRole::Peer, there()));
+    }
 
     #[test]
     fn the_wrong_argument_is_named() {

@@ -17,7 +17,7 @@ use clap::Args;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::bus::state::{Message, State};
+use crate::bus::state::{Message, Session, State};
 use crate::bus::{Bus, BusError, Call, LoadedMessage, Membership};
 use crate::cli::claude_session::ClaudeSession;
 use crate::cli::find_project::ProjectError;
@@ -213,7 +213,7 @@ async fn announce(
     }
     let notice = bus.look(|state| {
         let session = state.session(session)?;
-        between_steps::notice(worth_a_notice(state, &session.name))
+        between_steps::notice(worth_a_notice(state, session))
     });
     match notice {
         None => Ok(()),
@@ -240,11 +240,15 @@ async fn deliver(
     let id = call.id();
     let name = membership.name();
     let kind_and_again = |message: &Message| (message.kind, message.is_returned_to(name));
-    let may_stop = || {
-        again || !bus.look(|state| is_worth_a_turn(worth_a_notice(state, name).map(kind_and_again)))
+    let mail = |state: &State| -> Vec<(MessageKind, bool)> {
+        let session = state.session(session);
+        session
+            .map(|session| worth_a_notice(state, session).map(kind_and_again).collect())
+            .unwrap_or_default()
     };
+    let may_stop = || again || !is_worth_a_turn(bus.look(mail).into_iter());
     // News of who has come and left is added to other messages, and to results of tools.
-    let has_mail = bus.look(|state| worth_a_notice(state, name).next().is_some());
+    let has_mail = !bus.look(mail).is_empty();
     let messages = if !has_mail || matches!(outlet, Outlet::NextTurn(_)) && may_stop() {
         Ok(Vec::new())
     } else {
@@ -253,7 +257,7 @@ async fn deliver(
     let printed = match messages {
         Ok(messages) if messages.is_empty() => Ok(()),
         Ok(messages) => {
-            let more = bus.look(|state| worth_a_notice(state, name).count());
+            let more = bus.look(mail).len();
             let words = between_steps::context(&messages, membership.name(), more);
             let printed = output::say_aside(outlet.answer(&words) + "\n").await;
             printed.map_err(Failure::from)
@@ -266,9 +270,12 @@ async fn deliver(
     printed
 }
 
-/// Returns the unread messages of a member without the news of who has come and left, which wait for an occasion.
-fn worth_a_notice<'a>(state: &'a State, name: &Name) -> impl Iterator<Item = &'a Message> {
-    state.unread(name).filter(|message| !message.is_presence())
+/// Returns the unread messages of a session without those that wait for an occasion: the news of who has come and left, and the notices
+/// that an earlier session was given and did not prove, such as one that ended with its turn. The next answer of a tool has them.
+fn worth_a_notice<'a>(state: &'a State, session: &'a Session) -> impl Iterator<Item = &'a Message> {
+    let name = &session.name;
+    let is_old = |message: &Message| message.is_old_notice_to(name, session.id);
+    state.unread(name).filter(move |message| !message.is_presence() && !is_old(message))
 }
 
 /// Says whether mail, by its kind and whether it comes again, keeps a member from stopping. That happens once: talkative agents must not

@@ -46,7 +46,7 @@ const NAME: &str = "orchestrator";
 pub(crate) struct OrchestratorArguments {
     /// The project directory [default: found from the current directory].
     #[arg(long, value_name = "DIR")]
-    project: Option<PathBuf>,
+    pub(crate) project: Option<PathBuf>,
     /// The name of this session in the team [default: orchestrator, then orchestrator-2 …].
     #[arg(long)]
     name: Option<Name>,

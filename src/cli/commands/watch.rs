@@ -162,7 +162,12 @@ impl Watch {
             return String::new();
         };
         let is_first = self.name.as_ref() != Some(&name);
-        let messages = self.doorbell.announce(bus.state(), &name);
+        let mut messages = self.doorbell.announce(bus.state(), &name);
+        // What an earlier session was given wakes nobody.
+        let state = bus.state();
+        messages.retain(|message| {
+            !state.live(&name).is_some_and(|session| message.is_old_notice_to(&name, session.id))
+        });
         // Messages gathered before the start need one wake, not many.
         let most = if is_first { 1 } else { limits::DOORBELL_LINES };
         let mut lines = Vec::new();

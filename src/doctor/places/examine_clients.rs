@@ -5,14 +5,14 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::judge_client::{self, ExaminedClient, ExaminedFile, Programs, Scope};
-use crate::doctor::finding::Finding;
+use crate::doctor::finding::{Finding, Level};
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::setup::brought_entry::judge_program;
 use crate::setup::clients::CLIENTS;
 use crate::setup::config_file::ConfigFile;
 use crate::setup::edits::entry_arguments::JudgeArguments;
 use crate::setup::known_client::{Client, ClientFile, FolderTrust, Places, Server};
-use crate::setup::stable_program::StablePath;
+use crate::setup::stable_program::{StablePath, called_path};
 use crate::setup::written_entry;
 use crate::sys::process::find_program;
 
@@ -23,6 +23,26 @@ pub(crate) struct StartedIn<'a> {
     pub(crate) project: Option<&'a Path>,
     /// The directories, links resolved.
     pub(crate) directories: &'a [PathBuf],
+}
+
+impl StartedIn<'_> {
+    /// Says whether there is a directory, from one of these.
+    fn has_directory(&self, named: &Path) -> bool {
+        let mut places = self.directories.iter();
+        named.is_dir() && named.is_absolute() || places.any(|place| place.join(named).is_dir())
+    }
+}
+
+/// Returns the entries of clients that cannot start the bridge, each with its remedy. Blocks while it reads their files.
+pub(crate) fn broken_entries(
+    environment: &[(OsString, OsString)],
+    own_binary: &Path,
+    judge_arguments: JudgeArguments,
+    started_in: StartedIn<'_>,
+) -> Vec<Finding> {
+    let mut findings = examine(environment, own_binary, judge_arguments, started_in);
+    findings.retain(|finding| finding.check == "entry" && finding.level == Level::Problem);
+    findings
 }
 
 /// Examines all installed clients. Blocks while it reads their files.
@@ -74,11 +94,14 @@ pub(crate) fn examine(
             Some(project) => judge_program(command, project, own_binary),
             None => Ok(()),
         };
-        let own = StablePath::of(own_binary, &places.home);
+        let called = called_path(own_binary, search.as_deref());
+        let own = StablePath::of(own_binary, &called, &places.home);
+        let is_directory = |named: &Path| started_in.has_directory(named);
         let programs = Programs {
             is_executable: &is_executable,
             judge_brought: &judge_program,
             judge_arguments,
+            is_directory: &is_directory,
             own: &own.path().shown().to_string(),
         };
         findings.extend(judge_client::judge(&examined, &programs));

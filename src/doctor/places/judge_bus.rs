@@ -77,7 +77,7 @@ pub(super) fn judge_foreign(directory: &Path) -> Finding {
              is gone): the next session puts it aside and begins a new one",
             directory.shown()
         ),
-        "if it is yours, run `cli-team-bridge orchestrator --adopt < /dev/null` in the project; otherwise do nothing",
+        "if HOME or XDG_STATE_HOME was another when it was created, set that again; if it is yours, run `cli-team-bridge orchestrator --adopt < /dev/null` in the project; otherwise do nothing",
     )
 }
 

@@ -11,7 +11,7 @@ use crate::domain::text::shown_path::ShownPath as _;
 use crate::domain::text::visible_letters::beginning;
 use crate::setup::brought_entry::{EntryFault, judge_form};
 use crate::setup::edits::config_edit::{named_fields, names_bridge, program_of, remote_fields};
-use crate::setup::edits::entry_arguments::{JudgeArguments, wrong_arguments};
+use crate::setup::edits::entry_arguments::{JudgeArguments, ServerRole, started_server};
 use crate::setup::known_client::FolderTrust;
 use crate::setup::written_entry::Written;
 
@@ -134,8 +134,10 @@ pub(super) struct Programs<'a> {
     pub(super) is_executable: &'a dyn Fn(&str) -> bool,
     /// Judges a command in a file of the project.
     pub(super) judge_brought: &'a dyn Fn(&str) -> Result<(), EntryFault>,
-    /// Says what is wrong with the arguments of the bridge.
+    /// Says what arguments of the bridge start, or what is wrong with them.
     pub(super) judge_arguments: JudgeArguments,
+    /// Says whether there is a directory, from where the client may be started.
+    pub(super) is_directory: &'a dyn Fn(&Path) -> bool,
     /// The path of this program, as setup writes it.
     pub(super) own: &'a str,
 }
@@ -170,20 +172,10 @@ pub(super) fn judge(client: &ExaminedClient, programs: &Programs<'_>) -> Vec<Fin
             let says = format!("the entry `bridge` in {place} {says}");
             let remedy = remedy.unwrap_or_else(|| format!("remove {key}, then {set_up}"));
             findings.push(Finding::problem(&subject, "entry", says, remedy));
-        } else if let Some(wrong) = wrong_arguments(entry, programs.judge_arguments) {
-            let says = format!("the entry `bridge` in {place} has wrong arguments: {wrong}");
-            let remedy = file.correction_of_arguments(written, &set_up);
-            findings.push(Finding::problem(&subject, "entry", says, remedy));
-        } else if (programs.is_executable)(command) {
-            let says = format!("{place} starts `{command}`");
-            findings.push(Finding::ok(&subject, "entry", says).with_fact("command", command));
         } else {
-            leads_nowhere = true;
-            let command = program_of(command);
-            let says =
-                format!("{place} starts `{command}`, which does not exist or is not executable");
-            let remedy = file.correction(written, entry, &set_up, programs.own);
-            findings.push(Finding::problem(&subject, "entry", says, remedy));
+            leads_nowhere |= !(programs.is_executable)(command);
+            let ours = (client, &subject, set_up.as_str());
+            findings.push(judge_command_line(ours, file, (written, entry), programs));
         }
         findings.extend(judge_limit(&subject, &key, written, entry));
     }
@@ -233,6 +225,56 @@ pub(super) fn judge(client: &ExaminedClient, programs: &Programs<'_>) -> Vec<Fin
         }
     }
     findings
+}
+
+/// Judges what starts the bridge: its arguments, the project that they name, and its program.
+fn judge_command_line(
+    (client, subject, set_up): (&ExaminedClient, &Subject, &str),
+    file: &ExaminedFile,
+    (written, entry): (&Written, &Value),
+    programs: &Programs<'_>,
+) -> Finding {
+    let (place, key) = (file.place(), file.key(written));
+    let problem = |says: String, remedy: String| Finding::problem(subject, "entry", says, remedy);
+    let server = match started_server(entry, programs.judge_arguments) {
+        Ok(server) => server,
+        Err(wrong) => {
+            let says = format!("the entry `bridge` in {place} has wrong arguments: {wrong}");
+            return problem(says, file.correction_of_arguments(written, set_up));
+        }
+    };
+    let command = entry["command"].as_str().unwrap_or_default();
+    if !(programs.is_executable)(command) {
+        let command = program_of(command);
+        let says = format!("{place} starts `{command}`, which does not exist or is not executable");
+        return problem(says, file.correction(written, entry, set_up, programs.own));
+    }
+    if let Some(missing) = server.missing_project(programs.is_directory) {
+        let missing = beginning(&missing.to_string_lossy(), CLIENT_WORD_CHARS);
+        let says =
+            format!("{place} starts the bridge in a project that is no directory: `{missing}`");
+        let remedy = format!(
+            "correct `--project` in `args` of {key}, or remove it there: without it, the bridge leads in the directory in which {} is started",
+            client.title
+        );
+        return problem(says, remedy);
+    }
+    match server.role {
+        ServerRole::Orchestrator => {
+            let says = format!("{place} starts `{command}`");
+            Finding::ok(subject, "entry", says).with_fact("command", command)
+        }
+        ServerRole::Peer => {
+            let says =
+                format!("{place} starts `{command}` as a peer, which joins a team and leads none");
+            let remedy = format!(
+                "if {} should lead a team, set `args` of {key} to `[\"orchestrator\"]`",
+                client.title
+            );
+            let note = Finding::note(subject, "entry", says).with_fact("command", command);
+            note.with_remedy(remedy)
+        }
+    }
 }
 
 /// Returns what an entry does that is not believed, and the remedy if it is not to remove the entry.

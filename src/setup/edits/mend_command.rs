@@ -5,6 +5,11 @@ use serde_json::Value;
 
 use super::config_edit::{EditError, Entry, FileEdits, JsonEdit, program_of};
 use super::{edit_json, edit_toml};
+use crate::domain::limits::CLIENT_WORD_CHARS;
+use crate::domain::text::visible_letters::beginning;
+
+/// Stands for an argument that may be a key.
+const HIDDEN: &str = "(not shown)";
 
 /// What is wrong with the command line of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +66,7 @@ pub(in crate::setup) fn mend(
             let path = [entry.path.as_slice(), &[(*field).to_owned()]].concat();
             let new = JsonEdit::Entry(Entry { path: path.clone(), value });
             mended = set(&mended, edits, &new, before.is_some())?;
-            let old = before.map(|before| Entry { path, value: for_display(before) });
+            let old = before.map(|before| Entry { path, value: for_display(field, before) });
             removed.extend(old.map(JsonEdit::Entry));
             added.push(new);
         }
@@ -78,9 +83,28 @@ fn value_at(text: &str, kind: &FileEdits, path: &[String]) -> Result<Option<Valu
     }
 }
 
-/// Returns the owner's program without arguments, and `…` for all arguments: they may contain keys.
-fn for_display(before: &Value) -> Value {
-    before.as_str().map_or_else(|| "…".into(), |command| program_of(command).into())
+/// Returns the owner's program without arguments, and of a list of arguments the first, which is the command, and the names of flags: the
+/// others may be keys.
+fn for_display(field: &str, before: &Value) -> Value {
+    let argument = |(place, argument): (usize, &Value)| -> Value {
+        let word = argument.as_str().unwrap_or_default();
+        let flag = word.split_once('=').map_or(word, |(flag, _)| flag);
+        let is_name = |word: &str| {
+            !word.is_empty()
+                && word.bytes().all(|byte| byte.is_ascii_lowercase() || b"-".contains(&byte))
+        };
+        let is_shown = is_name(flag) && (flag.starts_with("--") || (place == 0 && flag == word));
+        match (is_shown, flag == word) {
+            (true, true) => beginning(word, CLIENT_WORD_CHARS).into(),
+            (true, false) => format!("{}={HIDDEN}", beginning(flag, CLIENT_WORD_CHARS)).into(),
+            (false, _) => HIDDEN.into(),
+        }
+    };
+    match before {
+        Value::String(command) if field == "command" => program_of(command).into(),
+        Value::Array(arguments) => arguments.iter().enumerate().map(argument).collect(),
+        _ => HIDDEN.into(),
+    }
 }
 
 /// Sets a field, in its place if there is one.
@@ -164,6 +188,28 @@ mod tests {
         let text = "[servers.bridge]\ncommand = \"/new/x\"\n";
         let expected = "[servers.bridge]\ncommand = \"/new/x\"\nargs = [\"a\"]\n";
         assert_eq!(mended(text, &edits(FileEdits::Toml)).as_deref(), Some(expected));
+    }
+
+    /// What goes is recognized by its owner, and no key is printed.
+    #[test]
+    fn removed_arguments_are_shown_but_for_what_may_be_a_key() {
+        let json = |entries: Vec<Entry>| {
+            FileEdits::Json(entries.into_iter().map(JsonEdit::Entry).collect())
+        };
+        let shown = |args: Value| {
+            let entry = json!({ "command": "/new/x", "args": args });
+            let text = json!({ "servers": { "bridge": entry } }).to_string();
+            let mended = mend(&text, &edits(json), |_, _| Some(Wrong::Arguments)).unwrap().unwrap();
+            mended.removed.each()[0].value().clone()
+        };
+        let words = json!(["orchestrate", "--projct", "/home/u/app", "--key=SECRET", "--adopt"]);
+        assert_eq!(
+            shown(words),
+            json!(["orchestrate", "--projct", "(not shown)", "--key=(not shown)", "--adopt"])
+        );
+        assert_eq!(shown(json!(["sk-0SECRET", 7])), json!(["(not shown)", "(not shown)"]));
+        assert_eq!(shown(json!("SECRET all")), json!("(not shown)"));
+        assert_eq!(shown(json!({ "a": "SECRET" })), json!("(not shown)"));
     }
 
     #[test]

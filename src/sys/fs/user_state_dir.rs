@@ -181,7 +181,8 @@ impl StateDirectory {
         }
     }
 
-    /// Takes a lock that one process at a time holds, until it is dropped; none if another one holds it. The file of the lock goes with it,
+    /// Takes a lock that one process at a time holds, until it is dropped; none if another one holds it, and an error that names the path if
+    /// the directory cannot be made. The file of the lock goes with it,
     /// and so do the directories that were created for it, if nothing else is in them then.
     pub fn lock(&self, name: &str) -> io::Result<Option<StateLock>> {
         let path = self.file(name)?;
@@ -191,14 +192,18 @@ impl StateDirectory {
         let mut made: Vec<_> = around.iter().take_while(|path| is_missing(path)).cloned().collect();
         made.reverse();
         made.extend(own);
+        let mut gone = None;
         for _ in 0..LOCK_ATTEMPTS {
             let file = self.create().and_then(|()| {
                 let file = open_or_create_private(&path, Writes::Anywhere);
                 file.map_err(|error| named(&path, &error))
             });
             let file = match file {
-                // The last holder has just removed the directory.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                // The last holder has just removed the directory. Where none can be made, this error is the only one.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    gone = Some(error);
+                    continue;
+                }
                 file => file?,
             };
             match file.try_lock() {
@@ -214,8 +219,9 @@ impl StateDirectory {
             if is_in_place {
                 return Ok(Some(StateLock { path, directories: made, _file: file }));
             }
+            gone = None;
         }
-        Ok(None)
+        gone.map_or(Ok(None), Err)
     }
 
     /// Returns the path of a file. Refuses a name that leads elsewhere.
@@ -426,6 +432,20 @@ mod tests {
         fs::set_permissions(state.path().join("setup.lock"), fs::Permissions::from_mode(0o600))
             .unwrap();
         assert!(state.lock("setup.lock").unwrap().is_some());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn where_the_directory_cannot_be_made_a_lock_is_an_error_and_not_held_by_another() {
+        // Not even root can make directories here, and the kernel says that there is none.
+        let state = find(&[("HOME", Path::new("/proc"))]).unwrap();
+        let error = state.lock("setup.lock").unwrap_err();
+        assert!(error.to_string().starts_with("`/proc/.local/state`: "), "{error}");
+        let home = tempfile::tempdir().unwrap();
+        fs::write(home.path().join(".local"), "").unwrap();
+        let state = find(&[("HOME", home.path())]).unwrap();
+        let error = state.lock("setup.lock").unwrap_err();
+        assert!(error.to_string().contains(".local/state`: "), "{error}");
     }
 
     #[test]

@@ -208,7 +208,8 @@ async fn a_plan_that_does_not_exist_gets_the_nearest_that_does() {
     let said = missing(&["zebra.toml"]).await;
     assert_eq!(
         said,
-        "error: there is no plan \"zebra.toml\"\nhint: name the plan by its path from here\n"
+        "error: there is no plan \"zebra.toml\"\nhint: name the plan by its path from here; a plan is a TOML file of `[[steps]]`, each \
+         with `name`, `agent` and `prompt`\n"
     );
     let said = missing(&["nowhere/plan.toml"]).await;
     let expected =

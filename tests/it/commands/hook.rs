@@ -134,6 +134,33 @@ async fn a_stop_does_not_prove_what_tools_have_answered_and_such_mail_comes_agai
     ann.close().await;
 }
 
+/// A session that ends with its turn, such as one of `claude -p`, has no later call that would prove its last answer. The next one is not
+/// told of a task whose result is there already, unless it asks.
+#[tokio::test]
+async fn a_notice_of_a_result_that_an_earlier_session_got_comes_only_with_an_answer_of_a_tool() {
+    let stage = Stage::new("[[agents.default.turns]]\nsteps = [{ say = \"it is done\" }]\n");
+    let hook = hook(&stage);
+    let lead = stage.orchestrator().await;
+    let task = json!({ "agent": "scripted", "name": "worker", "prompt": "work", "wait": true });
+    let done = lead.call("assign_task", task).await;
+    assert_eq!(done["output"], "it is done", "{done}");
+    assert_eq!(hook.on("PostToolUse").await, None);
+    assert_eq!(hook.on("Stop").await, None);
+    lead.close().await;
+
+    let next = stage.orchestrator().await;
+    for event in ["UserPromptSubmit", "PostToolUse", "Stop"] {
+        assert_eq!(hook.on(event).await, None, "{event}");
+    }
+    // A message of a member is never left out.
+    let ann = stage.peer("ann").await;
+    ann.send("orchestrator", "the news").await;
+    let answer = hook.on("PostToolUse").await.unwrap();
+    assert!(context(&answer, "PostToolUse").contains("the news"), "{answer}");
+    next.close().await;
+    ann.close().await;
+}
+
 /// A client may leave a conversation for another one, such as with `/clear`.
 #[tokio::test]
 async fn another_conversation_of_the_same_client_proves_nothing() {

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use crate::support::{Stage, Terminal};
+use crate::support::{Stage, Terminal, until};
 
 const PLAN: &str = "name = \"w\"\n[[steps]]\nname = \"a\"\nagent = \"red\"\nprompt = \"look\"\n";
 
@@ -290,6 +290,57 @@ async fn the_overview_sees_an_entry_for_one_project() {
     assert!(shown.contains("clients  connected: Claude Code\n"), "{shown}");
     let shown = overview(&stage, stage.home()).await;
     assert!(shown.contains("clients  not connected: Claude Code\n"), "{shown}");
+}
+
+/// Nobody records the end of a bridge that is killed, until the next one comes.
+#[tokio::test]
+async fn the_overview_tells_of_a_task_that_was_lost_with_its_bridge() {
+    let stage = Stage::new("[[agents.default.turns]]\nsteps = [{ hang = true }]\n");
+    let lead = stage.orchestrator().await;
+    let task = serde_json::json!({ "agent": "scripted", "name": "worker", "prompt": "work" });
+    let task = lead.call("assign_task", task).await;
+    until("the agent works", || !stage.events_of("task_started").is_empty()).await;
+    let id = task["task_id"].as_str().unwrap();
+    let told = format!("`cli-team-bridge task {id}` shows it");
+    let shown = overview(&stage, stage.project()).await;
+    assert!(!shown.replace('\n', "").contains(&told), "{shown}");
+    lead.die().await;
+    until("nothing runs any more", || stage.processes().is_empty()).await;
+    let shown = overview(&stage, stage.project()).await.replace('\n', "");
+    assert!(shown.contains("1 task ended with its agent before it was done"), "{shown}");
+    assert!(shown.contains(&told), "{shown}");
+    // The next bridge is told, and records it.
+    let next = stage.orchestrator().await;
+    let heard = next.all_heard().await;
+    assert!(heard.iter().any(|one| one["content"].as_str().unwrap().contains(id)), "{heard:?}");
+    next.close().await;
+}
+
+/// Who has an entry means to use that client, even if another one could be connected.
+#[tokio::test]
+async fn the_overview_names_the_client_whose_entry_does_not_work_with_its_remedy() {
+    let stage = stage();
+    for folder in [".claude", ".cursor"] {
+        std::fs::create_dir(stage.home().join(folder)).unwrap();
+    }
+    let entry = |program: &str, args: &[&str]| {
+        let bridge = serde_json::json!({ "command": program, "args": args });
+        let all = serde_json::json!({ "mcpServers": { "bridge": bridge } });
+        std::fs::write(stage.home().join(".cursor/mcp.json"), all.to_string()).unwrap();
+    };
+    entry("/gone/cli-team-bridge", &["orchestrator"]);
+    let shown = overview(&stage, stage.project()).await.replace('\n', "");
+    for part in [
+        "connected by an entry that does not work: Cursor",
+        "starts `/gone/cli-team-bridge`, which does not exist or is not executable",
+        "next: to connect Cursor, run `cli-team-bridge setup --client cursor`, which sets its program to",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    entry(env!("CARGO_BIN_EXE_cli-team-bridge"), &["peer", "--name", "ann"]);
+    let shown = overview(&stage, stage.project()).await;
+    assert!(shown.contains("connected as a peer, which leads no team: Cursor"), "{shown}");
+    assert!(shown.contains("next: `cli-team-bridge setup` connects Claude Code"), "{shown}");
 }
 
 /// A repository may bring a file for each client. The old parser of 8 MB of empty lines took five seconds for each.

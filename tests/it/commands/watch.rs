@@ -142,6 +142,25 @@ async fn earlier_messages_are_one_line() {
 }
 
 #[tokio::test]
+async fn a_result_that_an_earlier_session_got_is_not_reported_to_the_next() {
+    let stage = Stage::new(SCRIPT);
+    let lead = stage.orchestrator().await;
+    let task = json!({ "agent": "scripted", "name": "worker", "prompt": "work", "wait": true });
+    let done = lead.call("assign_task", task).await;
+    assert_eq!(done["output"], "All done.", "{done}");
+    lead.close().await;
+    let next = stage.orchestrator().await;
+    let ann = stage.peer("ann").await;
+    ann.send("orchestrator", "the news").await;
+    let mut watch = Watch::start(&stage, &[]).await;
+    let line = watch.line().await;
+    assert!(line.starts_with("[ann → you] message "), "{line}");
+    watch.end().await;
+    next.close().await;
+    ann.close().await;
+}
+
+#[tokio::test]
 async fn a_message_that_a_wait_gets_at_once_is_not_printed() {
     let stage = Stage::new(SCRIPT);
     let lead = stage.orchestrator().await;

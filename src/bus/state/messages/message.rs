@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::bus::state::{BodyRef, Deliveries, Delivery, EnvelopeHeader};
-use crate::domain::ids::{MessageId, RequestId, TaskId};
+use crate::domain::ids::{MessageId, RequestId, SessionId, TaskId};
 use crate::domain::messaging::{Audience, Author, MessageKind, Priority};
 use crate::domain::name::Name;
 
@@ -74,5 +74,12 @@ impl Message {
     /// Says whether it is unread again after a delivery to this member that nothing proved.
     pub fn is_returned_to(&self, name: &Name) -> bool {
         matches!(self.delivery(name), Some(Delivery::Unread { last: Some(_) }))
+    }
+
+    /// Says whether it is a notice that an earlier session of this member than `now` was given, and that nothing has proven.
+    pub fn is_old_notice_to(&self, name: &Name, now: SessionId) -> bool {
+        let delivery = self.delivery(name);
+        self.kind == MessageKind::Notice
+            && matches!(delivery, Some(Delivery::Unread { last: Some((given, _)) }) if given != now)
     }
 }

@@ -4,14 +4,17 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::overview_lines;
-use super::overview_parts::{BusView, FileView, Overview, ProjectView};
+use super::overview_parts::{BrokenEntry, BusView, FileView, Overview, ProjectView};
 use super::suggested_step::suggested_step;
-use crate::bus::state::State;
+use crate::bus::state::{Delivery, State, Task};
 use crate::bus::storage::file::{Foreign, PresentState, Proof, SeenPresence, read_state};
 use crate::cli::commands::look as look_commands;
 use crate::cli::commands::run::can_be_resumed;
 use crate::cli::{Failure, find_project, load_config, output, with_hint};
-use crate::setup::connected_clients::{self, StartedIn};
+use crate::doctor::{self, Finding, Subject};
+use crate::domain::ids::SessionId;
+use crate::domain::task::TaskStatus;
+use crate::setup::connected_clients::{self, Connection, InstalledClient, StartedIn};
 use crate::setup::edits::entry_arguments::JudgeArguments;
 use crate::setup::installed_agents;
 use crate::setup::known_client::Places;
@@ -58,8 +61,11 @@ fn look(judge_arguments: JudgeArguments) -> Result<Overview, Failure> {
         directory: directory.as_deref(),
         judge_arguments,
     };
+    let clients = connected_clients::look(&places, started_in, &own, program);
+    let broken = broken(&clients, &own, started_in);
     Ok(Overview {
-        clients: connected_clients::look(&places, started_in, &own, program),
+        clients,
+        broken,
         agents,
         project: match &project {
             Err(error) => ProjectView::Absent(error.to_string()),
@@ -70,6 +76,26 @@ fn look(judge_arguments: JudgeArguments) -> Result<Overview, Failure> {
             },
         },
     })
+}
+
+/// Finds out what is wrong with the entries that do not start the bridge, as the doctor says it.
+fn broken(clients: &[InstalledClient], own: &Path, started_in: StartedIn<'_>) -> Vec<BrokenEntry> {
+    let broken = clients.iter().filter(|client| client.connection == Connection::Broken);
+    if broken.clone().next().is_none() {
+        return Vec::new();
+    }
+    let environment: Vec<_> = std::env::vars_os().collect();
+    let directories = [started_in.directory, started_in.project];
+    let directories: Vec<_> = directories.into_iter().flatten().map(Path::to_owned).collect();
+    let places = doctor::StartedIn { project: started_in.project, directories: &directories };
+    let findings = doctor::broken_entries(&environment, own, started_in.judge_arguments, places);
+    let of = |client: &InstalledClient| {
+        let is_of = |finding: &&Finding| matches!(&finding.subject, Subject::Client(name) if name == client.name);
+        let finding = findings.iter().find(is_of)?;
+        let remedy = finding.remedy.clone()?;
+        Some(BrokenEntry { client: client.title, says: finding.says.clone(), remedy })
+    };
+    broken.filter_map(of).collect()
 }
 
 fn look_at_file(project: &Path) -> FileView {
@@ -107,9 +133,21 @@ fn count(state: &State, presences: &[SeenPresence]) -> BusView {
         .iter()
         .filter(|workflow| can_be_resumed(workflow, |owner| held.contains(&owner)))
         .map(|workflow| workflow.id.clone());
+    let lost = state.newest_tasks().into_iter().filter(|task| is_lost(state, task, &held));
     BusView::Present {
+        lost: lost.map(|task| task.id.clone()).collect(),
         members: live.count(),
         unfinished: unfinished.count(),
         resumable: resumable.collect(),
     }
+}
+
+/// Says whether a task was not done when its agent ended, and nobody was told of that yet. After a `kill -9` the end is not recorded.
+fn is_lost(state: &State, task: &Task, held: &BTreeSet<SessionId>) -> bool {
+    if !task.status.is_final() {
+        return !held.contains(&task.session);
+    }
+    let notice = task.notice.as_ref().and_then(|notice| state.message(notice));
+    let delivery = notice.and_then(|notice| notice.delivery(&task.by));
+    task.status == TaskStatus::Interrupted && matches!(delivery, Some(Delivery::Unread { .. }))
 }

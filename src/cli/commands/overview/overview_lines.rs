@@ -1,7 +1,8 @@
 //! The overview as lines for people. Pure.
 
-use super::overview_parts::{BusView, FileView, Overview, ProjectView};
+use super::overview_parts::{BrokenEntry, BusView, FileView, Overview, ProjectView};
 use super::suggested_step::suggested_step;
+use crate::domain::ids::TaskId;
 use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::{beginning, quoted};
 use crate::setup::connected_clients::{Connection, InstalledClient};
@@ -13,7 +14,7 @@ const SHOWN: usize = 200;
 /// Returns the lines of the overview.
 pub(super) fn of(overview: &Overview) -> Vec<String> {
     let mut lines = vec![format!("cli-team-bridge {}", env!("CARGO_PKG_VERSION")), String::new()];
-    lines.extend(block("clients", &clients(&overview.clients)));
+    lines.extend(block("clients", &clients(&overview.clients, &overview.broken)));
     lines.extend(block("agents", &agents(&overview.agents)));
     lines.extend(block("project", &project(&overview.project)));
     lines.push(String::new());
@@ -28,16 +29,22 @@ fn block(label: &str, lines: &[String]) -> Vec<String> {
     labels.zip(lines).map(|(label, line)| format!("{label:<9}{line}")).collect()
 }
 
-fn clients(all: &[InstalledClient]) -> Vec<String> {
+fn clients(all: &[InstalledClient], broken: &[BrokenEntry]) -> Vec<String> {
     let titles = |connection| {
         let those = all.iter().filter(|client| client.connection == connection);
         those.map(|client| client.title).collect::<Vec<_>>()
     };
-    lists(&[
+    let mut lines = lists(&[
         ("connected", titles(Connection::Connected)),
+        ("connected as a peer, which leads no team", titles(Connection::Joins)),
+        ("connected by an entry that does not work", titles(Connection::Broken)),
         ("not connected", titles(Connection::NotConnected)),
         ("unknown, a file of theirs cannot be read", titles(Connection::Unknown)),
-    ])
+    ]);
+    let wrong =
+        |entry: &BrokenEntry| format!("{}: {}", entry.client, beginning(&entry.says, SHOWN));
+    lines.extend(broken.iter().map(wrong));
+    lines
 }
 
 fn agents(all: &Result<Vec<InstalledAgent>, String>) -> Vec<String> {
@@ -82,7 +89,25 @@ fn project(project: &ProjectView) -> Vec<String> {
             "{title} would run programs or raise limits; `{command}` shows it, and asks for your approval"
         )],
     };
-    [format!("{root}: {state}")].into_iter().chain(file).collect()
+    let lost = match bus {
+        BusView::Present { lost, .. } => lost_in_words(lost),
+        _ => None,
+    };
+    [format!("{root}: {state}")].into_iter().chain(lost).chain(file).collect()
+}
+
+/// Says which tasks were not done when their agents ended.
+fn lost_in_words(lost: &[TaskId]) -> Option<String> {
+    match lost {
+        [] => None,
+        [id] => Some(format!(
+            "1 task ended with its agent before it was done: `cli-team-bridge task {id}` shows it"
+        )),
+        more => Some(format!(
+            "{} tasks ended with their agents before they were done: `cli-team-bridge tasks` lists them",
+            more.len()
+        )),
+    }
 }
 
 /// Returns the problems of a configuration, each on a line of its own.
@@ -108,6 +133,28 @@ fn count(number: usize, what: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tasks_that_were_lost_are_told_with_the_command_that_shows_them() {
+        let lines = |lost: &[&str]| {
+            let lost = lost.iter().map(|id| TaskId::parse(id).unwrap()).collect();
+            let bus = BusView::Present { members: 0, unfinished: 0, resumable: Vec::new(), lost };
+            project(&ProjectView::Found { root: "/p".to_owned(), file: FileView::Good, bus })
+        };
+        assert_eq!(lines(&[]), ["\"/p\": no live members, no unfinished workflows"]);
+        assert_eq!(
+            lines(&["task-k3j7x2abq5wt"])[1..],
+            [
+                "1 task ended with its agent before it was done: `cli-team-bridge task task-k3j7x2abq5wt` shows it"
+            ]
+        );
+        assert_eq!(
+            lines(&["task-k3j7x2abq5wt", "task-a3j7x2abq5wt"])[1..],
+            [
+                "2 tasks ended with their agents before they were done: `cli-team-bridge tasks` lists them"
+            ]
+        );
+    }
 
     #[test]
     fn a_file_that_needs_its_user_has_one_line_with_the_remedy() {

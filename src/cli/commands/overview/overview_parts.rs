@@ -1,6 +1,6 @@
 //! What the overview shows, as data.
 
-use crate::domain::ids::WorkflowId;
+use crate::domain::ids::{TaskId, WorkflowId};
 use crate::setup::connected_clients::InstalledClient;
 use crate::setup::installed_agents::InstalledAgent;
 
@@ -8,9 +8,19 @@ use crate::setup::installed_agents::InstalledAgent;
 pub(super) struct Overview {
     /// The installed clients.
     pub(super) clients: Vec<InstalledClient>,
+    /// The entries of clients that do not start the bridge.
+    pub(super) broken: Vec<BrokenEntry>,
     /// The agents, or why the user's configuration cannot be read.
     pub(super) agents: Result<Vec<InstalledAgent>, String>,
     pub(super) project: ProjectView,
+}
+
+/// An entry of a client that does not start the bridge.
+pub(super) struct BrokenEntry {
+    /// The client's name for people.
+    pub(super) client: &'static str,
+    pub(super) says: String,
+    pub(super) remedy: String,
 }
 
 /// The project of the current directory.
@@ -48,5 +58,7 @@ pub(super) enum BusView {
         unfinished: usize,
         /// Those of them that can be resumed, the newest first.
         resumable: Vec<WorkflowId>,
+        /// The tasks that were not done when their agents or their bridge ended, as far as nobody was told of that, the newest first.
+        lost: Vec<TaskId>,
     },
 }

@@ -1,8 +1,9 @@
 //! The next step that the overview suggests. Pure.
 
 use super::first_request::{FirstRequest, first_request};
-use super::overview_parts::{BusView, FileView, Overview, ProjectView};
+use super::overview_parts::{BrokenEntry, BusView, FileView, Overview, ProjectView};
 use crate::setup::connected_clients::Connection;
+use crate::setup::installed_agents::InstalledAgent;
 
 /// Returns the one step that helps most: what was begun comes before what could be, and what is missing before its use.
 pub(super) fn suggested_step(overview: &Overview) -> String {
@@ -34,6 +35,10 @@ pub(super) fn suggested_step(overview: &Overview) -> String {
     let Ok(agents) = &overview.agents else {
         return doctor();
     };
+    // Who has an entry means to use that client, even if another one is connected.
+    if let Some(BrokenEntry { client, remedy, .. }) = overview.broken.first() {
+        return format!("to connect {client}, {remedy}");
+    }
     let connected =
         |connection| overview.clients.iter().find(move |client| client.connection == connection);
     let Some(client) = connected(Connection::Connected) else {
@@ -46,9 +51,7 @@ pub(super) fn suggested_step(overview: &Overview) -> String {
         };
     };
     let say = match first_request(agents) {
-        FirstRequest::Install => {
-            return "`cli-team-bridge setup` says how to install an agent".to_owned();
-        }
+        FirstRequest::Install => return install(agents),
         FirstRequest::LogIn(how) => return how,
         FirstRequest::Say(say) => say,
     };
@@ -56,7 +59,25 @@ pub(super) fn suggested_step(overview: &Overview) -> String {
         return format!("`{command}` shows what a file of the project would run");
     }
     let place = if bus.is_some() { "here" } else { "in a project's directory" };
-    format!("start {} {place}, and say: {say}", client.title)
+    match bus {
+        // With a live bridge, that one is told.
+        Some(BusView::Present { lost, members: 0, .. }) if !lost.is_empty() => {
+            let what = if lost.len() == 1 { "the task that was" } else { "the tasks that were" };
+            format!("start {} here: it is told of {what} not done", client.title)
+        }
+        _ => format!("start {} {place}, and say: {say}", client.title),
+    }
+}
+
+/// Returns how to get the first agent: who has a vendor's program needs only its adapter.
+fn install(agents: &[InstalledAgent]) -> String {
+    let half = agents.iter().find(|agent| agent.cli.path.is_some() && !agent.is_ready());
+    match half.and_then(|agent| Some((agent.profile, agent.install.as_ref()?))) {
+        Some((profile, command)) => {
+            format!("`{command}` installs the adapter that the agent {profile} needs")
+        }
+        None => "`cli-team-bridge setup` says how to install an agent".to_owned(),
+    }
 }
 
 fn doctor() -> String {
@@ -66,9 +87,9 @@ fn doctor() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::ids::WorkflowId;
+    use crate::domain::ids::{TaskId, WorkflowId};
     use crate::setup::connected_clients::InstalledClient;
-    use crate::setup::installed_agents::{FoundProgram, InstalledAgent, LoginSign};
+    use crate::setup::installed_agents::{FoundProgram, LoginSign};
 
     fn agent(profile: &'static str, login: LoginSign) -> InstalledAgent {
         let found = FoundProgram { name: profile.to_owned(), path: Some("/bin/x".into()) };
@@ -82,13 +103,19 @@ mod tests {
         }
     }
 
+    fn one(name: &'static str, title: &'static str, connection: Connection) -> InstalledClient {
+        InstalledClient { name, title, connection }
+    }
+
     /// An overview of a project with a bus, where nothing is missing.
     fn whole() -> Overview {
-        let client = InstalledClient { title: "Zed", connection: Connection::Connected };
-        let bus = BusView::Present { members: 0, unfinished: 0, resumable: Vec::new() };
+        let client = one("zed", "Zed", Connection::Connected);
+        let bus =
+            BusView::Present { members: 0, unfinished: 0, resumable: Vec::new(), lost: Vec::new() };
         let key = LoginSign::Variable("KEY");
         Overview {
             clients: vec![client],
+            broken: Vec::new(),
             agents: Ok(vec![
                 agent("qwen", LoginSign::NotSeen),
                 agent("codex", key.clone()),
@@ -119,6 +146,19 @@ mod tests {
     }
 
     #[test]
+    fn a_lost_task_is_told_to_the_client_that_is_started_next() {
+        let with = |members, lost: &[&str]| {
+            let lost = lost.iter().map(|id| TaskId::parse(id).unwrap()).collect();
+            with_bus(BusView::Present { members, unfinished: 0, resumable: Vec::new(), lost })
+        };
+        let one = ["task-k3j7x2abq5wt"];
+        let told = |what: &str| format!("start Zed here: it is told of {what} not done");
+        check(&with(0, &one), &told("the task that was"));
+        check(&with(0, &["task-k3j7x2abq5wt", "task-a3j7x2abq5wt"]), &told("the tasks that were"));
+        assert!(suggested_step(&with(1, &one)).contains("and say: Ask codex"));
+    }
+
+    #[test]
     fn a_file_that_needs_its_user_comes_before_a_request() {
         let with = |file| {
             let bus = BusView::Absent;
@@ -135,10 +175,22 @@ mod tests {
     }
 
     #[test]
+    fn an_entry_that_does_not_work_comes_before_a_client_that_is_connected_or_could_be() {
+        for other in [Connection::Connected, Connection::NotConnected] {
+            let remedy = "run `x`, which mends it".to_owned();
+            let broken = BrokenEntry { client: "Codex", says: "x is gone".to_owned(), remedy };
+            let clients = vec![one("zed", "Zed", other), one("codex", "Codex", Connection::Broken)];
+            let overview = Overview { clients, broken: vec![broken], ..whole() };
+            check(&overview, "to connect Codex, run `x`, which mends it");
+        }
+    }
+
+    #[test]
     fn an_interrupted_workflow_comes_first() {
         let bus = |resumable: &[&str]| BusView::Present {
             members: 0,
             unfinished: 2,
+            lost: Vec::new(),
             resumable: resumable.iter().map(|id| WorkflowId::parse(id).unwrap()).collect(),
         };
         let one = Overview { clients: Vec::new(), ..with_bus(bus(&["wf-k3j7x2abq5wt"])) };
@@ -152,17 +204,21 @@ mod tests {
 
     #[test]
     fn what_is_missing_comes_before_its_use() {
-        let client = |connection| Overview {
-            clients: vec![InstalledClient { title: "Zed", connection }],
-            ..whole()
-        };
+        let client =
+            |connection| Overview { clients: vec![one("zed", "Zed", connection)], ..whole() };
         let doctor = super::doctor();
         check(&client(Connection::NotConnected), "`cli-team-bridge setup` connects Zed");
         check(&client(Connection::Unknown), &doctor);
+        check(&client(Connection::Joins), &doctor);
         let none = Overview { clients: Vec::new(), ..whole() };
         check(&none, "install Claude Code or another client, then run `cli-team-bridge setup`");
         let agentless = Overview { agents: Ok(Vec::new()), ..whole() };
         check(&agentless, "`cli-team-bridge setup` says how to install an agent");
+        let mut half = agent("codex", LoginSign::NotSeen);
+        half.adapter.path = None;
+        half.install = Some("npm install -g x".to_owned());
+        let half = Overview { agents: Ok(vec![half]), ..whole() };
+        check(&half, "`npm install -g x` installs the adapter that the agent codex needs");
         let logged_out =
             Overview { agents: Ok(vec![agent("qwen", LoginSign::NotSeen)]), ..whole() };
         check(&logged_out, "no login of qwen was found. To log in, run `it` and log in");

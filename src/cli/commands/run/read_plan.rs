@@ -19,9 +19,12 @@ pub(in crate::cli::commands) const PROJECT_FILE: &str = ".claude/bridge.toml";
 /// Entries of a directory among which a similar name is sought: more than a person keeps in one, and read within moments.
 const MOST_ENTRIES: usize = 10_000;
 
+/// What to do about a plan that does not exist, for who does not know plans yet.
+const NO_PLAN: &str = "name the plan by its path from here; a plan is a TOML file of `[[steps]]`, each with `name`, `agent` and `prompt`";
+
 /// Reads a plan file.
 pub(in crate::cli::commands) fn read_plan(path: &Path) -> Result<LocatedDraft, Failure> {
-    if let Some(failure) = missing_file("plan", path, "name the plan by its path from here") {
+    if let Some(failure) = missing_file("plan", path, NO_PLAN) {
         return Err(failure);
     }
     let read = toml_plan::read(path, &path.shown().to_string());

@@ -37,7 +37,11 @@ pub(in crate::cli) fn run(
     let state = StateDirectory::of_process().ok_or_else(no_home)?;
     let records = Records::kept_in(&state);
     // Locked until the end of this run: each run reads files and records before it writes them. A trial writes nothing.
-    let lock = if arguments.dry_run { None } else { state.lock(LOCK)? };
+    let lock = if arguments.dry_run {
+        None
+    } else {
+        state.lock(LOCK).map_err(|error| no_state(&error))?
+    };
     if !arguments.dry_run {
         if lock.is_none() {
             return Err(with_hint("another setup is running", "run this again when it has ended"));
@@ -60,7 +64,8 @@ pub(in crate::cli) fn run(
     let search_path = std::env::var_os("PATH");
     let program = |name: &str| process::find_program(Path::new(name), search_path.as_deref());
     let own = std::env::current_exe()?;
-    let stable = StablePath::of(&own, &places.home);
+    let called = stable_program::called_path(&own, search_path.as_deref());
+    let stable = StablePath::of(&own, &called, &places.home);
     // A project's own file must not say what is installed, nor how to log in.
     let config = load_config::load_without_project()?;
 
@@ -95,6 +100,14 @@ pub(in crate::cli) fn run(
     // An adapter may have been installed just now.
     let agents = installed_agents::look(&config, &places, &own, program, variable);
     Ok(session.end(chosen.is_empty(), &agents))
+}
+
+/// Says that setup cannot keep what it needs to undo its changes.
+fn no_state(error: &std::io::Error) -> Failure {
+    with_hint(
+        format!("the directory for setup's records and copies cannot be used: {error}"),
+        "make it usable for this user, or set XDG_STATE_HOME to another directory of yours that lasts",
+    )
 }
 
 /// How a run of setup ended.

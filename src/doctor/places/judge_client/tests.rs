@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::doctor::finding::Level;
+use crate::setup::edits::entry_arguments::StartedServer;
 
 fn client(files: Vec<ExaminedFile>) -> ExaminedClient {
     ExaminedClient {
@@ -30,6 +31,18 @@ fn settings(missing: &[&str], of_project: bool) -> ExaminedFile {
     ExaminedFile { path: "/s.json".into(), scope, written }
 }
 
+/// Takes no arguments, too.
+fn started(arguments: &[String]) -> Result<StartedServer, String> {
+    let named = arguments.iter().position(|argument| argument == "--project");
+    let project = named.and_then(|at| arguments.get(at + 1)).map(Into::into);
+    let role = match arguments.first().map(String::as_str) {
+        None | Some("orchestrator") => ServerRole::Orchestrator,
+        Some("peer") => ServerRole::Peer,
+        Some(one) => return Err(format!("`{one}` is not a command")),
+    };
+    Ok(StartedServer { role, project })
+}
+
 fn judged(files: Vec<ExaminedFile>) -> Vec<Finding> {
     let is_executable = |program: &str| program.ends_with("/cli-team-bridge");
     let judge_program = |program: &str| match program {
@@ -41,11 +54,8 @@ fn judged(files: Vec<ExaminedFile>) -> Vec<Finding> {
         is_executable: &is_executable,
         judge_brought: &judge_program,
         own: "/own/cli-team-bridge",
-        judge_arguments: |arguments| match arguments {
-            [] => Ok(()),
-            [one, ..] if one == "orchestrator" => Ok(()),
-            [one, ..] => Err(format!("`{one}` is not a command")),
-        },
+        judge_arguments: started,
+        is_directory: &|path| path == Path::new("/p"),
     };
     judge(&client(files), &programs)
 }
@@ -86,6 +96,37 @@ fn wrong_arguments_are_named_with_what_corrects_them() {
 }
 
 #[test]
+fn an_entry_is_right_only_if_it_leads_in_a_project_that_exists() {
+    let check = |args: Value, level: Level, says: &str, remedy: Option<&str>| {
+        let entry = json!({ "command": "/own/cli-team-bridge", "args": args, "timeout": 150_000 });
+        let findings = judged(vec![servers(Some(entry))]);
+        let found = (findings[0].level, findings[0].says.as_str(), findings[0].remedy.as_deref());
+        assert_eq!(found, (level, says, remedy));
+        assert_eq!(findings.len(), 1, "{findings:?}");
+    };
+    let starts = "/f.json starts `/own/cli-team-bridge`";
+    check(json!(["orchestrator", "--project", "/p"]), Level::Ok, starts, None);
+    check(
+        json!(["orchestrator", "--project", "/gone"]),
+        Level::Problem,
+        "/f.json starts the bridge in a project that is no directory: `/gone`",
+        Some(
+            "correct `--project` in `args` of `servers.bridge` in /f.json, or remove it there: without \
+             it, the bridge leads in the directory in which Claude Code is started",
+        ),
+    );
+    check(
+        json!(["peer"]),
+        Level::Note,
+        &format!("{starts} as a peer, which joins a team and leads none"),
+        Some(
+            "if Claude Code should lead a team, set `args` of `servers.bridge` in /f.json to \
+             `[\"orchestrator\"]`",
+        ),
+    );
+}
+
+#[test]
 fn an_entry_must_start_a_program_and_wait_long_enough() {
     let whole = json!({ "command": "/own/cli-team-bridge", "timeout": 150_000 });
     assert_eq!(levels(vec![servers(Some(whole))]), [("entry", Level::Ok)]);
@@ -109,7 +150,8 @@ fn an_entry_whose_program_has_moved_is_mended_by_setup_and_its_permissions_are_n
         let programs = Programs {
             is_executable: &|program| program.starts_with("/own/"),
             judge_brought: &|_| Ok(()),
-            judge_arguments: |_| Ok(()),
+            judge_arguments: started,
+            is_directory: &|_| true,
             own: "/own/cli-team-bridge",
         };
         let lacking = settings(&["permissions.allow", "hooks.Stop"], false);
@@ -235,7 +277,8 @@ fn a_plugin_is_enough_and_an_entry_beside_it_is_one_too_many() {
         let programs = Programs {
             is_executable: &|_| true,
             judge_brought: &|_| Ok(()),
-            judge_arguments: |_| Ok(()),
+            judge_arguments: started,
+            is_directory: &|_| true,
             own: "/own/cli-team-bridge",
         };
         let findings = judge(&with_plugin, &programs);

@@ -49,6 +49,30 @@ async fn a_client_whose_entry_leads_nowhere_is_named_and_one_without_an_entry_no
     check(&report, ("claude-code", "hooks"), "note", "not all", set_up);
 }
 
+/// A server without its project ends at once, and a peer leads nobody.
+#[tokio::test]
+async fn an_entry_is_right_only_if_it_leads_in_a_project_that_exists() {
+    let stage = stage();
+    fs::create_dir(stage.home().join(".claude")).unwrap();
+    let write = |args: &[&str]| {
+        let own = env!("CARGO_BIN_EXE_cli-team-bridge");
+        let entry = json!({ "mcpServers": { "bridge": { "command": own, "args": args } } });
+        fs::write(stage.home().join(".claude.json"), entry.to_string()).unwrap();
+    };
+    write(&["orchestrator", "--project", "/gone"]);
+    let (code, report) = examined(&stage, &["--no-start"]).await;
+    assert_eq!(code, Some(1));
+    let (says, remedy) = ("in a project that is no directory: `/gone`", "correct `--project`");
+    check(&report, ("claude-code", "entry"), "problem", says, remedy);
+    write(&["orchestrator", "--project", stage.project().to_str().unwrap()]);
+    let (_, report) = examined(&stage, &["--no-start"]).await;
+    check(&report, ("claude-code", "entry"), "ok", "starts `", "");
+    write(&["peer", "--name", "ann"]);
+    let (_, report) = examined(&stage, &["--no-start"]).await;
+    let remedy = "set `args` of `mcpServers.bridge` in";
+    check(&report, ("claude-code", "entry"), "note", "as a peer, which joins a team", remedy);
+}
+
 /// With such an entry the repository would choose what runs as soon as its client starts.
 #[tokio::test]
 async fn a_projects_entry_that_widens_what_runs_is_a_problem_everywhere() {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::setup_and_undo::{IDLE, copy_program, json, setup, stage, write};
+use super::setup_and_undo::{IDLE, copy_program, json, setup, setup_by, stage, write};
 use crate::support::Stage;
 use crate::support::home_files::{everything, same};
 
@@ -106,6 +106,7 @@ async fn arguments_that_the_bridge_does_not_take_are_named_and_corrected() {
         assert!(is_done && !said.contains("another copy"), "{said}");
         assert!(!said.contains("SEKRET") && !found.contains("SEKRET"), "{found}\n{said}");
         assert!(said.contains("  + mcpServers.bridge.args: [\"orchestrator\"]"), "{said}");
+        assert!(!said.contains("\"…\""), "{said}");
         let entry = &json(&path)["mcpServers"]["bridge"];
         assert_eq!(entry["args"], json!(["orchestrator"]), "{entry}");
         assert_eq!(entry["env"]["MY"], "own", "{entry}");
@@ -165,6 +166,33 @@ async fn two_clients_with_one_file_get_their_edits_in_one_run() {
     let (is_done, said) = setup(&stage, &[&["--remove", "--yes"], &both[..]].concat()).await;
     assert!(is_done, "{said}");
     assert_eq!(fs::read_to_string(&path).unwrap(), mine, "{said}");
+}
+
+/// A package manager keeps each version in its own directory, and the link to it stays.
+#[tokio::test]
+async fn the_entry_names_the_program_as_its_user_starts_it() {
+    let stage = stage(&[("claude", IDLE)]);
+    let real = stage.home().join("cellar/1.0/cli-team-bridge");
+    copy_program(&real);
+    let link = stage.home().join("bin/cli-team-bridge");
+    symlink(&real, &link).unwrap();
+    for program in [&link, &real] {
+        let (is_done, said) = setup_by(program, &stage, &["--yes"]);
+        assert!(is_done, "{said}");
+        let entry = &json(&stage.home().join(".claude.json"))["mcpServers"]["bridge"];
+        assert_eq!(entry["command"], link.to_str().unwrap());
+        let settings = fs::read_to_string(stage.home().join(".claude/settings.json")).unwrap();
+        assert!(!settings.contains("cellar"), "{settings}");
+    }
+    let next = stage.home().join("cellar/1.1/cli-team-bridge");
+    fs::create_dir_all(next.parent().unwrap()).unwrap();
+    fs::rename(&real, &next).unwrap();
+    fs::remove_file(&link).unwrap();
+    symlink(&next, &link).unwrap();
+    let before = everything(&stage);
+    let (is_done, said) = setup_by(&link, &stage, &["--yes"]);
+    assert!(is_done && said.contains("already set up"), "{said}");
+    same(&before, &everything(&stage));
 }
 
 #[tokio::test]

@@ -56,7 +56,7 @@ fn setup_here(stage: &Stage, arguments: &[&str]) -> (bool, String) {
 }
 
 /// Runs setup in the project's directory with a program that is somewhere else.
-fn setup_by(program: &Path, stage: &Stage, arguments: &[&str]) -> (bool, String) {
+pub(super) fn setup_by(program: &Path, stage: &Stage, arguments: &[&str]) -> (bool, String) {
     let output = std::process::Command::new(program)
         .arg("setup")
         .args(arguments)

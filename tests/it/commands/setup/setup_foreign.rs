@@ -64,6 +64,42 @@ async fn a_projects_entry_with_fields_that_setup_does_not_write_is_left_alone() 
     assert!(is_done && stage.home().join(".claude/settings.json").exists(), "{said}");
 }
 
+/// The client may reach the server at the address instead of starting the program.
+#[tokio::test]
+async fn an_entry_with_an_address_is_another_server_and_not_set_up() {
+    let remote = |fields: &Value| {
+        let mut entry = json!({ "command": OWN, "args": ["orchestrator"], "timeout": 150_000 });
+        for (key, value) in fields.as_object().unwrap() {
+            entry[key] = value.clone();
+        }
+        json!({ "mcpServers": { "bridge": entry } }).to_string()
+    };
+    for (file, fields) in [
+        (".claude.json", json!({ "type": "http", "url": "https://host/SECRET" })),
+        (".cursor/mcp.json", json!({ "url": "https://host/SECRET" })),
+    ] {
+        let stage = stage(&[("claude", IDLE), ("cursor", IDLE)]);
+        write(&stage, file, &remote(&fields));
+        let before = everything(&stage);
+        let client = if file.starts_with(".claude") { "claude-code" } else { "cursor" };
+        let (is_done, said) = setup(&stage, &["--yes", "--client", client]).await;
+        let why = "`mcpServers.bridge` already exists, and setup did not write it: `https://host`";
+        assert!(!is_done && said.contains(why), "{said}");
+        assert!(!said.contains("SECRET") && !said.contains("already set up"), "{said}");
+        same(&before, &everything(&stage));
+    }
+
+    // What the user has added to setup's own entry is not overwritten either.
+    let stage = stage(&[("cursor", IDLE)]);
+    let (is_done, said) = setup(&stage, &["--yes"]).await;
+    assert!(is_done, "{said}");
+    let changed = remote(&json!({ "url": "https://host" }));
+    write(&stage, ".cursor/mcp.json", &changed);
+    let (is_done, said) = setup(&stage, &["--yes"]).await;
+    assert!(!is_done && said.contains("it: `https://host`"), "{said}");
+    assert_eq!(fs::read_to_string(stage.home().join(".cursor/mcp.json")).unwrap(), changed);
+}
+
 /// After setup wrote its entry, the next version of the repository may bring another one.
 #[tokio::test]
 async fn a_recorded_entry_of_a_project_counts_only_as_setup_wrote_it() {

@@ -95,6 +95,21 @@ async fn two_setups_at_once_are_refused() {
     assert!(setup(&stage, &["--yes"]).await.0);
 }
 
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn where_setup_cannot_keep_its_records_it_names_the_directory_and_changes_nothing() {
+    // Not even root can make directories here.
+    let stage = stage(&[("cursor", IDLE)]).with_variable("XDG_STATE_HOME", "/proc/none");
+    let before = everything(&stage);
+    for arguments in [&["--yes"][..], &["--remove", "--yes"]] {
+        let (is_done, said) = setup(&stage, arguments).await;
+        assert!(!is_done && !said.contains("another setup is running"), "{said}");
+        let why = "error: the directory for setup's records and copies cannot be used: `/proc/none";
+        assert!(said.contains(why) && said.contains("hint: make it usable"), "{said}");
+        same(&before, &everything(&stage));
+    }
+}
+
 #[tokio::test]
 async fn a_command_with_arguments_is_shown_without_them() {
     let stage = stage(&[("cursor", IDLE), ("zed", IDLE)]);

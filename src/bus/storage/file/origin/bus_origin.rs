@@ -62,14 +62,18 @@ enum BusFound {
     Foreign,
 }
 
-/// Why a bus cannot be proven. People and models read it, so it contains no path.
-struct Unprovable(&'static str);
+/// Why a bus cannot be proven, and what to do. People and models read it, so it contains no path.
+struct Unprovable {
+    why: &'static str,
+    remedy: &'static str,
+}
 
 impl Unprovable {
-    /// Logs the error with its file, for people.
-    fn of(what: &'static str, error: &io::Error) -> Self {
-        tracing::error!("{what}: {error}");
-        Self(what)
+    /// There is a state directory, and it cannot be used. Logs the error with its file, for people.
+    fn of(why: &'static str, error: &io::Error) -> Self {
+        tracing::error!("{why}: {error}");
+        let remedy = "make the user's state directory readable and writable, or set HOME or XDG_STATE_HOME to another one that lasts";
+        Self { why, remedy }
     }
 }
 
@@ -253,7 +257,7 @@ impl Opening<'_> {
             Err(why) if self.proof.foreign == Foreign::TakenOver => tracing::warn!(
                 "the record of where this bus was created cannot be kept, so each session has to \
                     adopt it: {}",
-                why.0
+                why.why
             ),
             Err(why) => return Err(self.refused(why.to_string())),
         }
@@ -337,8 +341,11 @@ impl Opening<'_> {
 
     fn counterparts(&self) -> Result<StateDirectory, Unprovable> {
         let state = self.proof.state.as_ref();
-        let state = state
-            .ok_or(Unprovable("there is no directory for the record of where it was created"))?;
+        let state = state.ok_or(Unprovable {
+            why: "there is no directory for the record of where it was created",
+            remedy: "set HOME or XDG_STATE_HOME to a directory of yours that lasts; where there is none, as in a container, start with \
+                     --adopt (or BRIDGE_ADOPT=1)",
+        })?;
         Ok(state.inner(COUNTERPARTS))
     }
 
@@ -349,12 +356,8 @@ impl Opening<'_> {
 
 impl fmt::Display for Unprovable {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(why) = self;
-        write!(
-            formatter,
-            "{why}; set HOME or XDG_STATE_HOME to a directory of yours that lasts, or start with --adopt (or BRIDGE_ADOPT=1) if \
-             the bus is yours"
-        )
+        let Self { why, remedy } = self;
+        write!(formatter, "{why}; {remedy}")
     }
 }
 

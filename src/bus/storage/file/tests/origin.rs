@@ -357,6 +357,8 @@ fn without_a_state_directory_a_bus_is_created_only_by_adoption() {
     let blocked = user.open_with("project", user.state(), Foreign::PutAside, BOOT);
     let refused = refusal_of(blocked);
     assert!(refused.contains("cannot be written"), "{refused}");
+    // Nothing is foreign here: another directory is the remedy.
+    assert!(refused.contains("XDG_STATE_HOME") && !refused.contains("adopt"), "{refused}");
     assert!(!refused.contains('/'), "models read it: {refused}");
     for state in [None, user.state()] {
         let mut log = user.open_with("project", state, Foreign::TakenOver, BOOT).unwrap();
