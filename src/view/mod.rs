@@ -11,6 +11,7 @@ pub mod doing;
 mod events;
 mod last_turns;
 mod live_words;
+mod message_events;
 mod moment;
 mod needs;
 mod problems;
@@ -32,6 +33,9 @@ pub use self::events::{
 };
 pub use self::live_words::{
     LiveKind, LiveLine, call_in_full, last_words, live_lines, open_call, turn_error,
+};
+pub use self::message_events::{
+    ConflictLevel, EventParty, LostMessages, MessageEvent, MessageEventKind, MessageEvents,
 };
 pub use self::moment::{Moment, span, span_lasts};
 pub use self::needs::{Need, NeedKind};

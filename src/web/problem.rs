@@ -44,6 +44,11 @@ impl Problem {
         Self { detail: Some(detail.into()), ..self }
     }
 
+    /// Returns what is wrong, in a sentence.
+    pub fn said(&self) -> &str {
+        self.detail.as_deref().unwrap_or(self.title)
+    }
+
     /// Adds when to ask again.
     #[must_use]
     pub fn with_retry_after(self, after: Duration) -> Self {

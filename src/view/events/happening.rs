@@ -12,7 +12,7 @@ use super::wait_words::OpenWaits;
 use super::{Topic, member_words, talk_words, task_words, workflow_words};
 use crate::bus::event::{Entry, Event};
 use crate::bus::state::State;
-use crate::domain::ids::{CallId, SessionId, TaskId};
+use crate::domain::ids::{CallId, MessageId, SessionId, TaskId};
 use crate::domain::member::Activity;
 use crate::domain::messaging::DeliveryMethod;
 use crate::view::{Moment, Texts, last_words, turn_error};
@@ -55,7 +55,18 @@ struct Reading {
 impl Happenings {
     /// Returns what an entry says. `state` is that of the same moment, or a later one. Events that only bridges need say nothing.
     pub fn of(&mut self, entry: &Entry, state: &State, texts: &mut dyn Texts) -> Vec<Happening> {
-        let mut speaker = Speaker { state, texts };
+        self.of_readable(entry, state, texts, &|_| false)
+    }
+
+    /// Returns the same, but without the texts of messages that nobody may read any more.
+    pub fn of_readable(
+        &mut self,
+        entry: &Entry,
+        state: &State,
+        texts: &mut dyn Texts,
+        is_lost: &dyn Fn(&MessageId) -> bool,
+    ) -> Vec<Happening> {
+        let mut speaker = Speaker { state, texts, is_lost };
         let at = Moment(entry.ts);
         let mut happenings = Vec::new();
         for (seq, event) in (entry.seq..).zip(&entry.events) {

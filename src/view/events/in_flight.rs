@@ -7,21 +7,21 @@ use crate::domain::name::Name;
 
 /// The messages of each call, until the model has seen them or they are unread again.
 #[derive(Clone, Debug, Default)]
-pub(super) struct InFlight {
+pub(in crate::view) struct InFlight {
     calls: BTreeMap<(SessionId, CallId), Carried>,
 }
 
 /// What a call carries.
 #[derive(Clone, Debug)]
-pub(super) struct Carried {
+pub(in crate::view) struct Carried {
     /// The owner of the inbox.
-    pub(super) member: Name,
-    pub(super) ids: Vec<MessageId>,
+    pub(in crate::view) member: Name,
+    pub(in crate::view) ids: Vec<MessageId>,
 }
 
 impl InFlight {
     /// Notes a delivery.
-    pub(super) fn hand(
+    pub(in crate::view) fn hand(
         &mut self,
         (session, call): (SessionId, CallId),
         member: &Name,
@@ -34,19 +34,19 @@ impl InFlight {
     }
 
     /// Notes that a member has acknowledged messages: their calls do not carry them any more.
-    pub(super) fn acknowledge(&mut self, member: &Name, ids: &[MessageId]) {
+    pub(in crate::view) fn acknowledge(&mut self, member: &Name, ids: &[MessageId]) {
         let mine = self.calls.values_mut().filter(|carried| carried.member == *member);
         mine.for_each(|carried| carried.ids.retain(|id| !ids.contains(id)));
         self.calls.retain(|_, carried| !carried.ids.is_empty());
     }
 
     /// Returns what a call carried that has ended; none if it carried nothing, or was begun before the first entry.
-    pub(super) fn settle(&mut self, session: SessionId, call: CallId) -> Option<Carried> {
+    pub(in crate::view) fn settle(&mut self, session: SessionId, call: CallId) -> Option<Carried> {
         self.calls.remove(&(session, call))
     }
 
     /// Forgets the calls of a session that has left.
-    pub(super) fn forget(&mut self, session: SessionId) {
+    pub(in crate::view) fn forget(&mut self, session: SessionId) {
         self.calls.retain(|(of, _), _| *of != session);
     }
 }

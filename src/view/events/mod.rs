@@ -16,6 +16,7 @@ mod workflow_words;
 
 pub use self::conversation_fold::Conversation;
 pub use self::happening::{Happening, Happenings};
+pub(in crate::view) use self::in_flight::{Carried, InFlight};
 pub use self::letter::{Letter, LetterAttachment, SeenBy, ThreadEnd, UserQuestion};
 pub use self::letter_receipt::{Receipt, ReceiptStatus};
 pub use self::topic::Topic;

@@ -1,8 +1,8 @@
 //! What the words of happenings have in common: names of sessions, and foreign texts, which are quoted and cut.
 
-use crate::bus::event::Body;
+use crate::bus::event::{Body, MessageSent};
 use crate::bus::state::State;
-use crate::domain::ids::{SessionId, TaskId};
+use crate::domain::ids::{MessageId, SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::messaging::Author;
 use crate::domain::name::Name;
@@ -14,6 +14,8 @@ pub(super) struct Speaker<'a> {
     /// The state of the same moment, or a later one.
     pub(super) state: &'a State,
     pub(super) texts: &'a mut dyn Texts,
+    /// Says of which messages nobody may read the text any more.
+    pub(super) is_lost: &'a dyn Fn(&MessageId) -> bool,
 }
 
 impl Speaker<'_> {
@@ -34,6 +36,14 @@ impl Speaker<'_> {
     /// Returns the agent of a task, if it is still known.
     pub(super) fn agent_of(&self, task: &TaskId) -> Option<String> {
         self.state.task(task).map(|task| task.agent.to_string())
+    }
+
+    /// Quotes the beginning of a message, unless nobody may read it any more.
+    pub(super) fn quote_message(&mut self, sent: &MessageSent) -> String {
+        if (self.is_lost)(&sent.id) {
+            return "(taken back, or expired unread)".to_owned();
+        }
+        self.quote(&sent.body)
     }
 
     /// Quotes the beginning of a text of an event.

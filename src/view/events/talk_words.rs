@@ -178,7 +178,7 @@ fn acknowledged(said: &MessageAcknowledged) -> String {
 }
 
 fn message(sent: &MessageSent, speaker: &mut Speaker<'_>) -> Said {
-    let text = speaker.quote(&sent.body);
+    let text = speaker.quote_message(sent);
     let labels = labels(sent);
     let words = match sent.kind {
         // The bridge writes it in the name of the one who asked.

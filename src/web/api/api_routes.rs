@@ -9,28 +9,32 @@ use axum::{Json, Router};
 use serde_json::Value;
 
 use super::endpoint::Endpoint;
-use super::event_routes::{WhichEvents, events};
+use super::events::{WhichEvents, events, message_events};
 use super::names::{
-    AckedSignal, AgentMessage, EmittedSignal, NamedSignal, NewSignal, ack_signal,
-    broadcast_agent_message, claim_signal, emit, inbox_of_agent, inbox_of_role, send_agent_message,
+    AckedSignal, AgentMessage, EmittedSignal, NamedSignal, NewSignal, RoleInbox, WhichPending,
+    ack_signal, broadcast_agent_message, claim_signal, emit, inbox_of_agent, inbox_of_role,
+    send_agent_message,
 };
 use super::open_api::document;
 use super::read_answers::{
-    Hits, Members, MessagePage, Permissions, Requests, Tasks, Thread, UsageSums, WhichMessages,
-    WhichUsage, WhichWords, Workflows,
+    Conflicts, Hits, Lanes, Members, MessagePage, Permissions, Requests, Tasks, Thread, UsageSums,
+    WhichMessages, WhichUsage, WhichWords, Workflows,
 };
 use super::read_routes::{
-    members, messages, permissions, requests, search, status, task, tasks, thread, usage, workflows,
+    conflicts, lanes, members, messages, permissions, requests, search, status, task, tasks,
+    thread, usage, workflows,
 };
 use super::writing::{
-    Acknowledged, AnsweredPermission, AssignedTask, ClaimedRequest, Inbox, NewAssignment,
-    NewBroadcast, NewMessage, NewRequest, OpenedRequest, PermissionAnswer, SentBroadcast,
-    SentMessage, WhichUnread, acknowledge, answer_permission, assign, broadcast, claim,
-    end_membership, inbox, open_request, send,
+    Acknowledged, AnsweredPermission, AssignedTask, ClaimedRequest, EndedWait, FollowedTopic,
+    Inbox, LaneOwner, NewAcknowledgement, NewAssignment, NewBroadcast, NewClaimUpdate, NewMessage,
+    NewRequest, NewWait, OpenedRequest, PermissionAnswer, SentBroadcast, SentMessage, UpdatedClaim,
+    WhichUnread, acknowledge, answer_permission, assign, broadcast, claim, claim_lane,
+    end_membership, follow_topic, inbox, leave_topic, open_request, release_lane, send,
+    update_claim, wait,
 };
 use crate::domain::access_key::KeyScope;
 use crate::reader::WholeTask;
-use crate::view::{Board, Happening};
+use crate::view::{Board, Happening, MessageEvent};
 use crate::web::problem::Problem;
 use crate::web::server_state::ServerState;
 
@@ -53,6 +57,12 @@ fn reading() -> Vec<Endpoint> {
         Endpoint::get::<Tasks>("/tasks", "The tasks, the newest first", get(tasks)),
         Endpoint::get::<WholeTask>("/tasks/{id}", "A task with its whole texts", get(task)),
         Endpoint::get::<Requests>("/requests", "The requests without an answer", get(requests)),
+        Endpoint::get::<Lanes>("/lanes", "The lanes with their owners", get(lanes)),
+        Endpoint::get::<Conflicts>(
+            "/conflicts",
+            "The disagreements between members",
+            get(conflicts),
+        ),
         Endpoint::get::<Permissions>(
             "/permissions",
             "The permission questions without an answer",
@@ -95,9 +105,17 @@ fn writing() -> Vec<Endpoint> {
         Endpoint::post::<Acknowledged>(
             write,
             "/messages/{id}/ack",
-            "Has a message of the inbox count as read",
+            "Acknowledges a message, which counts as read; or resolves it, or its thread",
             post(acknowledge),
-        ),
+        )
+        .may_take::<NewAcknowledgement>(),
+        Endpoint::post::<EndedWait>(
+            write,
+            "/wait",
+            "Waits for a message, or for the answer to one",
+            post(wait),
+        )
+        .may_take::<NewWait>(),
         Endpoint::post::<OpenedRequest>(
             write,
             "/requests",
@@ -111,6 +129,37 @@ fn writing() -> Vec<Endpoint> {
             "/requests/{id}/claim",
             "Takes offered work, if no other member was faster",
             post(claim),
+        ),
+        Endpoint::post::<UpdatedClaim>(
+            write,
+            "/requests/{id}/update",
+            "Reports progress of claimed work, keeps, releases, hands over or ends it",
+            post(update_claim),
+        )
+        .takes::<NewClaimUpdate>(),
+        Endpoint::post::<LaneOwner>(
+            write,
+            "/lanes/{lane}/claim",
+            "Takes a lane, if nobody owns it",
+            post(claim_lane),
+        ),
+        Endpoint::post::<LaneOwner>(
+            write,
+            "/lanes/{lane}/release",
+            "Gives up a lane",
+            post(release_lane),
+        ),
+        Endpoint::post::<FollowedTopic>(
+            write,
+            "/topics/{topic}/follow",
+            "Follows a topic",
+            post(follow_topic),
+        ),
+        Endpoint::post::<FollowedTopic>(
+            write,
+            "/topics/{topic}/leave",
+            "Follows a topic no longer",
+            post(leave_topic),
         ),
         Endpoint::post::<()>(
             write,
@@ -164,9 +213,9 @@ fn names() -> Vec<Endpoint> {
         )
         .takes::<NamedSignal>(),
         Endpoint::get::<Thread>("/thread/{id}", "The signals of a thread", get(thread)),
-        Endpoint::get::<Inbox>("/inbox/{role}", "The pending signals", get(inbox_of_role))
+        Endpoint::get::<RoleInbox>("/inbox/{role}", "The pending signals", get(inbox_of_role))
             .needs(write)
-            .asks::<WhichUnread>(),
+            .asks::<WhichPending>(),
         Endpoint::post::<SentMessage>(
             write,
             "/messages/send",
@@ -183,6 +232,13 @@ fn names() -> Vec<Endpoint> {
         )
         .takes::<AgentMessage>()
         .creates(),
+        Endpoint::get::<MessageEvent>(
+            "/messages/events",
+            "What happens to messages, conversations and disagreements, as it happens",
+            get(message_events),
+        )
+        .asks::<WhichEvents>()
+        .streams(),
         Endpoint::get::<Thread>(
             "/messages/conversation/{id}",
             "The messages of a conversation",

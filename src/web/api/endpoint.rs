@@ -27,6 +27,8 @@ pub(super) struct Endpoint {
     /// Its parameters, as the fields of a type.
     pub(super) query: Option<SchemaOf>,
     pub(super) body: Option<SchemaOf>,
+    /// Whether it has to have a body, if it may.
+    pub(super) needs_body: bool,
     /// The status of an answer that is no problem.
     pub(super) status: StatusCode,
     pub(super) answer: Answer,
@@ -55,6 +57,7 @@ impl Endpoint {
             scope: Some(KeyScope::Read),
             query: None,
             body: None,
+            needs_body: true,
             status: StatusCode::OK,
             answer: Answer::Json(SchemaGenerator::subschema_for::<A>),
             handler,
@@ -99,6 +102,11 @@ impl Endpoint {
     /// Says what its body is.
     pub(super) fn takes<B: JsonSchema>(self) -> Self {
         Self { body: Some(SchemaGenerator::subschema_for::<B>), ..self }
+    }
+
+    /// Says what its body is, if it has one.
+    pub(super) fn may_take<B: JsonSchema>(self) -> Self {
+        Self { needs_body: false, ..self.takes::<B>() }
     }
 
     /// Says that it makes something.

@@ -2,6 +2,7 @@
 //! what came of the first, not done again. What was refused has done nothing, so a repetition tries it again.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
@@ -23,6 +24,10 @@ pub(super) const HEADER: &str = "idempotency-key";
 
 /// The most characters of a key.
 pub(super) const MOST: usize = 255;
+
+/// The longest that a request takes: it may wait for a message.
+const LONGEST: Duration =
+    Duration::from_secs(wait_times::WEB_ANSWER.as_secs() + wait_times::MAX_WAIT_SECONDS);
 
 /// Answers a request, or repeats the answer to an earlier one of its key.
 pub(super) async fn once(
@@ -88,7 +93,7 @@ fn key_of(headers: &HeaderMap) -> Result<Option<String>, Problem> {
 
 /// Waits for an answer, and returns it.
 async fn when_there(mut answer: Coming) -> Response {
-    let waited = timeout(wait_times::WEB_ANSWER, answer.wait_for(Option::is_some)).await;
+    let waited = timeout(LONGEST, answer.wait_for(Option::is_some)).await;
     let found = waited.ok().and_then(|waited| waited.ok().and_then(|answer| (*answer).clone()));
     let Some(answer) = found else {
         let title = "The request is not answered yet";

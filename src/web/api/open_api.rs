@@ -102,7 +102,7 @@ fn operation(endpoint: &Endpoint, schemas: &mut Schemas) -> Value {
     if let Some(body) = endpoint.body {
         let schema = body(&mut schemas.taken);
         operation["requestBody"] =
-            json!({ "required": true, "content": { JSON: { "schema": schema } } });
+            json!({ "required": endpoint.needs_body, "content": { JSON: { "schema": schema } } });
     }
     operation
 }

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::search::SearchHit;
 use crate::view::{
-    Board, Letter, MemberRow, PermissionRow, RequestRow, TaskRow, UsageRow, WorkflowTree,
+    Board, ConflictRow, Letter, MemberRow, PermissionRow, RequestRow, TaskRow, UsageRow,
+    WorkflowTree,
 };
 use crate::web::bus_reader::NoAnswer;
 use crate::web::gate::ExpensiveRead;
@@ -35,6 +36,28 @@ pub(super) struct Tasks {
 pub(super) struct Requests {
     pub(super) seq: u64,
     pub(super) requests: Vec<RequestRow>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Lanes {
+    pub(super) seq: u64,
+    pub(super) lanes: Vec<OwnedLane>,
+}
+
+/// A lane.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct OwnedLane {
+    /// As it is addressed: `@word`.
+    pub(super) lane: String,
+    /// The member that owns it.
+    pub(super) owner: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Conflicts {
+    pub(super) seq: u64,
+    /// Those that are not over, oldest first, and then the last that are, newest first.
+    pub(super) conflicts: Vec<ConflictRow>,
 }
 
 #[derive(Serialize, JsonSchema)]

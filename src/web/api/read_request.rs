@@ -28,6 +28,9 @@ pub(super) struct Given<T>(pub(super) T);
 /// The body of a request that needs none: empty, or an empty object.
 pub(super) struct GivenNothing;
 
+/// The body of a request that may have none.
+pub(super) struct GivenOrNot<T>(pub(super) Option<T>);
+
 /// An empty object.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -82,6 +85,18 @@ impl FromRequest<ServerState> for GivenNothing {
             parsed::<Empty>(&bytes)?;
         }
         Ok(Self)
+    }
+}
+
+impl<T: DeserializeOwned> FromRequest<ServerState> for GivenOrNot<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &ServerState) -> Result<Self, Problem> {
+        let bytes = bytes(request.into_body()).await?;
+        if bytes.is_empty() {
+            return Ok(Self(None));
+        }
+        parsed(&bytes).map(|given| Self(Some(given)))
     }
 }
 

@@ -5,8 +5,8 @@ use axum::extract::{Extension, State};
 use axum::http::StatusCode;
 
 use super::read_answers::{
-    Hits, Members, MessagePage, Permissions, Requests, Tasks, Thread, UsageSums, WhichMessages,
-    WhichUsage, WhichWords, Workflows, board, expensive, extra, snapshot,
+    Conflicts, Hits, Lanes, Members, MessagePage, OwnedLane, Permissions, Requests, Tasks, Thread,
+    UsageSums, WhichMessages, WhichUsage, WhichWords, Workflows, board, expensive, extra, snapshot,
 };
 use super::read_request::{Asked, Named, wrong_query};
 use super::taken_back::{readable, readable_hits};
@@ -38,6 +38,21 @@ pub(super) async fn tasks(State(state): State<ServerState>) -> Answer<Tasks> {
 pub(super) async fn requests(State(state): State<ServerState>) -> Answer<Requests> {
     let board = board(&state).await?;
     Ok(Json(Requests { seq: board.seq, requests: board.requests.clone() }))
+}
+
+/// Returns who owns which lane: what members hold besides requests.
+pub(super) async fn lanes(State(state): State<ServerState>) -> Answer<Lanes> {
+    let board = board(&state).await?;
+    let lanes = board.members.iter().flat_map(|member| {
+        let lanes = member.holds.iter().filter(|held| held.starts_with('@'));
+        lanes.map(|lane| OwnedLane { lane: lane.clone(), owner: member.name.clone() })
+    });
+    Ok(Json(Lanes { seq: board.seq, lanes: lanes.collect() }))
+}
+
+pub(super) async fn conflicts(State(state): State<ServerState>) -> Answer<Conflicts> {
+    let board = board(&state).await?;
+    Ok(Json(Conflicts { seq: board.seq, conflicts: board.conflicts.clone() }))
 }
 
 pub(super) async fn permissions(State(state): State<ServerState>) -> Answer<Permissions> {

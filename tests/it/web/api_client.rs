@@ -6,6 +6,13 @@ use super::http_client::{Answer, WebServer};
 use crate::steer::json_of;
 use crate::support::Stage;
 
+/// Returns the stage of a team that somebody has begun, who has left: programs alone are its members.
+pub(crate) async fn founded() -> Stage {
+    let stage = Stage::new("");
+    stage.peer("founder").await.close().await;
+    stage
+}
+
 /// A program that uses the API of a server.
 pub(crate) struct ApiClient<'a> {
     web: &'a WebServer,

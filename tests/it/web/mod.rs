@@ -1,9 +1,9 @@
 //! The local web server, asked with plain HTTP as any program of this machine could.
 
+mod acting;
 mod api;
 pub(crate) mod api_client;
 mod api_contract;
-mod api_events;
 mod api_hostile;
 mod api_lost_bus;
 mod api_names;
@@ -13,3 +13,4 @@ mod file_diffs;
 mod gate;
 mod hostile_clients;
 pub(crate) mod http_client;
+mod streams;

@@ -45,6 +45,8 @@ pub(in crate::web::api) struct AgentMessage {
     context: Option<MessageContext>,
     /// To be left out: the bridge names each message.
     id: Option<Value>,
+    /// How long to wait for the answer of one member, 1 to 120.
+    wait_seconds: Option<u64>,
 }
 
 /// A member.
@@ -132,6 +134,7 @@ impl AgentMessage {
             || !self.attachments.is_empty()
             || self.sender.as_ref().is_some_and(|sender| sender.role.is_some())
             || self.r#type == Some(MessageType::Stream)
+            || self.wait_seconds.is_some()
             || metadata.expires_at.is_some()
             || awaits
             || !is_usual;
@@ -208,6 +211,7 @@ impl AgentMessage {
             payload: Some(payload).filter(|payload: &Map<_, _>| !payload.is_empty()),
             attachments: self.attachments.into_iter().map(NewAttachment::from).collect(),
             reference: context.issue_id,
+            wait_seconds: self.wait_seconds,
             ..NewMessage::default()
         })
     }

@@ -63,7 +63,7 @@ pub(super) async fn thread_of(
 }
 
 /// Returns the first message of the thread of a message or a request, if this member knows that.
-pub(super) async fn first_of_thread(me: &Membership, id: &str) -> Result<MessageId, Problem> {
+async fn first_of_thread(me: &Membership, id: &str) -> Result<MessageId, Problem> {
     let (me, id) = (me.clone(), id.to_owned());
     // One that ended long ago is looked up in the log.
     let finding = tokio::task::spawn_blocking(move || find_thread(&me, &id)).await;

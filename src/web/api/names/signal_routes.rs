@@ -1,4 +1,4 @@
-//! The paths of typed signals: `/emit`, `/claim`, `/ack`, `/inbox/ROLE`, and `/thread/ID`, which needs no file of its own. A role is a
+//! The paths of typed signals: `/emit`, `/claim`, `/ack`, and `/thread/ID`, which needs no file of its own. A role is a
 //! member by its name, else a lane, role or capability; a ring is a topic. A signal without a recipient is for all, and a task is a request
 //! that one member claims.
 
@@ -9,15 +9,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::named_member::{address_of_role, check_own_name, wrong};
-use super::shared_thread::first_of_thread;
 use crate::bus::Membership;
 use crate::bus::rules::Refusal;
 use crate::domain::ids::{MessageId, RequestId};
 use crate::domain::messaging::{MessageKind, Priority, RequestStatus};
-use crate::web::api::read_request::{Asked, Given, Named};
+use crate::web::api::read_request::Given;
 use crate::web::api::writing::{
-    ClaimedRequest, Inbox, NewMessage, NewRequest, WhichUnread, acknowledged, as_member,
-    claimed_by, inbox_of, opened_by, send_as, why_not,
+    ClaimedRequest, NewAcknowledgement, NewMessage, NewRequest, acknowledged, as_member,
+    claimed_by, opened_by, send_as, why_not,
 };
 use crate::web::problem::Problem;
 use crate::web::programs::Program;
@@ -43,7 +42,7 @@ pub(in crate::web::api) struct NewSignal {
     urgency: Option<f64>,
     /// After how many seconds it expires: a task that nobody has claimed, another signal that nobody has seen.
     ttl_seconds: Option<u64>,
-    /// The message or request that it answers. A task begins a thread of its own: its context names the one from which it comes.
+    /// The message or request that it answers. A task has none: it begins a thread of its own.
     thread_id: Option<String>,
 }
 
@@ -94,6 +93,11 @@ pub(in crate::web::api) async fn emit(
     Given(signal): Given<NewSignal>,
 ) -> Result<(StatusCode, Json<EmittedSignal>), Problem> {
     check_own_name(&program.name, &signal.from_role)?;
+    if signal.signal_type == SignalType::Task && signal.thread_id.is_some() {
+        let title = "A task begins a thread of its own";
+        return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "wrong-thread", title)
+            .with_hint("leave `thread_id` out, and name what it comes from in `content`"));
+    }
     let me = as_member(&state, &program).await?;
     let to = address(&me, signal.to_role, signal.to_ring)?;
     let NewSignal { signal_type, content, urgency, ttl_seconds, thread_id, .. } = signal;
@@ -101,7 +105,7 @@ pub(in crate::web::api) async fn emit(
         let new = NewRequest {
             to,
             description: content,
-            context: followed(&me, thread_id.as_deref()).await?,
+            context: None,
             timeout_seconds: None,
             ttl_seconds,
             lease_seconds: None,
@@ -122,13 +126,6 @@ pub(in crate::web::api) async fn emit(
         EmittedSignal { signal_id: sent.message_id, stored_as: "message", urgent: sent.urgent }
     };
     Ok((StatusCode::CREATED, Json(emitted)))
-}
-
-/// Says from which thread a request comes, if it comes from one that this member knows.
-async fn followed(me: &Membership, id: Option<&str>) -> Result<Option<String>, Problem> {
-    let Some(id) = id else { return Ok(None) };
-    let first = first_of_thread(me, id).await?;
-    Ok(Some(format!("from the thread of {first}")))
 }
 
 impl SignalType {
@@ -191,7 +188,7 @@ pub(in crate::web::api) async fn ack_signal(
 ) -> Result<Json<AckedSignal>, Problem> {
     let me = as_member(&state, &program).await?;
     if let Ok(id) = MessageId::parse(&signal_id) {
-        let status = match acknowledged(&me, &id).await?.status {
+        let status = match acknowledged(&me, &id, NewAcknowledgement::default()).await?.status {
             over @ ("withdrawn" | "expired") => over,
             _ => "acknowledged",
         };
@@ -221,14 +218,4 @@ fn asker_of(me: &Membership, id: &RequestId) -> Result<String, Problem> {
     Err(Problem::new(StatusCode::CONFLICT, "not-claimed", title)
         .with_detail(format!("it is {}", request.status.as_str()))
         .with_hint("claim it first"))
-}
-
-pub(in crate::web::api) async fn inbox_of_role(
-    State(state): State<ServerState>,
-    Extension(program): Extension<Program>,
-    Named(role): Named,
-    Asked(which): Asked<WhichUnread>,
-) -> Result<Json<Inbox>, Problem> {
-    check_own_name(&program.name, &role)?;
-    Ok(Json(inbox_of(&state, &program, which).await?))
 }

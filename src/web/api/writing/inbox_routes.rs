@@ -7,16 +7,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::as_member::as_member;
+use super::unread_message::UnreadMessage;
 use super::why_refused::why_not;
 use crate::bus::rules::{Operation, Pick, Refusal};
 use crate::bus::state::{Delivery, Message};
-use crate::bus::{BusError, LoadedMessage, Membership};
+use crate::bus::{BusError, Membership};
 use crate::domain::ids::{CallId, MessageId};
 use crate::domain::limits;
-use crate::domain::messaging::{Acknowledgement, DeliveryMethod, Priority};
+use crate::domain::messaging::{Acknowledgement, DeliveryMethod, Group};
 use crate::sys::random_ids;
-use crate::view::{LetterAttachment, Moment};
-use crate::web::api::read_request::{Asked, GivenNothing, Named, wrong_query};
+use crate::web::api::read_request::{Asked, GivenOrNot, Named, wrong_query};
 use crate::web::problem::Problem;
 use crate::web::programs::Program;
 use crate::web::server_state::ServerState;
@@ -29,6 +29,8 @@ pub(in crate::web::api) struct WhichUnread {
     cursor: Option<u64>,
     /// At most so many, 1 to 500; 20 if it is missing.
     limit: Option<usize>,
+    /// Only those that came by this address: `@word` or `#topic`.
+    pub(in crate::web::api) to: Option<String>,
 }
 
 /// Unread messages.
@@ -42,49 +44,42 @@ pub(in crate::web::api) struct Inbox {
     has_more: bool,
 }
 
-/// An unread message.
-#[derive(Debug, Serialize, JsonSchema)]
-struct UnreadMessage {
-    message_id: String,
-    /// The seq of its event.
-    seq: u64,
-    at: Moment,
-    /// The sender; `bridge` is the bus itself, `human` the person at the command line.
-    from: String,
-    /// A name, `all`, or a group such as `@role`.
-    to: String,
-    /// message, request, response, nudge, broadcast, shutdown or notice.
-    kind: String,
-    /// The whole text.
-    content: String,
-    /// Why the text is lost, if it is.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    lost: Option<String>,
-    /// The first message of its thread.
-    thread_id: String,
-    /// The message that it answers.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reply_to: Option<String>,
-    /// The request that it is about.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    request_id: Option<String>,
-    /// The task that it is about.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    task_id: Option<String>,
-    /// What is attached to it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    attachments: Vec<LetterAttachment>,
-    /// Whether it is worth an interruption.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    urgent: bool,
-}
-
 /// A message that is acknowledged, and so counts as read from now on.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(in crate::web::api) struct Acknowledged {
     message_id: String,
-    /// `acked`, or `resolved` or `superseded` if it is so already; `withdrawn` or `expired` if that happened before.
+    /// How far it is now: `acked`, `resolved` or `superseded`, which never goes back; `withdrawn` or `expired` if that happened before.
     pub(in crate::web::api) status: &'static str,
+    /// Whether this request has changed that; if not, it has stored nothing, nor the note.
+    changed: bool,
+}
+
+/// What has become of a message.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::web::api) struct NewAcknowledgement {
+    /// `acked` if it is missing.
+    status: Option<AckStatus>,
+    /// For its sender; at most 2,000 bytes. With `resolved`, of the first message of a thread, it resolves the thread, as its summary.
+    note: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum AckStatus {
+    Acked,
+    Resolved,
+    Superseded,
+}
+
+impl From<AckStatus> for Acknowledgement {
+    fn from(status: AckStatus) -> Self {
+        match status {
+            AckStatus::Acked => Self::Acked,
+            AckStatus::Resolved => Self::Resolved,
+            AckStatus::Superseded => Self::Superseded,
+        }
+    }
 }
 
 pub(in crate::web::api) async fn inbox(
@@ -101,93 +96,110 @@ pub(in crate::web::api) async fn inbox_of(
     program: &Program,
     which: WhichUnread,
 ) -> Result<Inbox, Problem> {
-    let limit = which.limit.unwrap_or(limits::CHECK_LIMIT);
-    if !(1..=limits::MAX_CHECK_LIMIT).contains(&limit) {
-        let most = limits::MAX_CHECK_LIMIT;
-        return Err(wrong_query(&format!("`limit` is 1 to {most}")));
-    }
+    let limit = checked_limit(which.limit)?;
+    let to = which.to.as_deref().map(|to| Group::parse(to.trim())).transpose();
+    let to = match to.map_err(|error| why_not(&Refusal::from(error).into()))? {
+        Some(None) => {
+            return Err(wrong_query("`to` is `@word` or `#topic`, by which messages came"));
+        }
+        to => to.flatten(),
+    };
     let me = as_member(state, program).await?;
+    if let Some(Group::Topic(topic)) = &to {
+        // Whoever reads a topic follows it.
+        let follow = Operation::FollowTopic(topic.clone());
+        me.ask(follow).await.map_err(|error| why_not(&error))?;
+    }
     let cursor = which.cursor.unwrap_or_default();
-    let reading = tokio::task::spawn_blocking(move || unread_after(&me, cursor, limit)).await;
+    let read = move || unread_after(&me, cursor, limit, to.as_ref());
+    let reading = tokio::task::spawn_blocking(read).await;
     let read = reading.unwrap_or(Err(BusError::Closed));
     read.map_err(|error| why_not(&error))
 }
 
-fn unread_after(me: &Membership, cursor: u64, limit: usize) -> Result<Inbox, BusError> {
+/// Checks how many messages are asked for.
+pub(in crate::web::api) fn checked_limit(limit: Option<usize>) -> Result<usize, Problem> {
+    let (limit, most) = (limit.unwrap_or(limits::CHECK_LIMIT), limits::MAX_CHECK_LIMIT);
+    if (1..=most).contains(&limit) {
+        return Ok(limit);
+    }
+    Err(wrong_query(&format!("`limit` is 1 to {most}")))
+}
+
+fn unread_after(
+    me: &Membership,
+    cursor: u64,
+    limit: usize,
+    to: Option<&Group>,
+) -> Result<Inbox, BusError> {
     let bus = me.bus();
     bus.refresh()?;
     let unread: Vec<Message> = bus.look(|state| {
-        let after = state.unread(me.name()).filter(|message| message.seq > cursor);
+        let is_next = |message: &&Message| {
+            message.seq > cursor && to.is_none_or(|to| message.audience.is_to(to))
+        };
+        let mut after: Vec<_> = state.unread(me.name()).filter(is_next).collect();
         // By seq, which the cursor counts in.
-        let mut after: Vec<_> = after.collect();
         after.sort_by_key(|message| message.seq);
         after.into_iter().take(limit + 1).cloned().collect()
     });
-    let (mut messages, mut next_cursor, mut bytes) = (Vec::new(), cursor, 0);
     let found = unread.len();
-    for header in unread.into_iter().take(limit) {
-        bytes += usize::try_from(header.body.bytes).unwrap_or(usize::MAX);
-        if bytes > limits::API_PAGE_BYTES && !messages.is_empty() {
-            break;
-        }
-        next_cursor = header.seq;
-        messages.push(UnreadMessage::from(bus.load_message(header, me.name(), 0, usize::MAX)?));
-    }
+    let messages = page_of(me, unread.into_iter().take(limit))?;
+    let next_cursor = messages.last().map_or(cursor, |last| last.seq);
     let has_more = messages.len() < found;
     Ok(Inbox { messages, next_cursor, has_more })
 }
 
-impl From<LoadedMessage> for UnreadMessage {
-    fn from(LoadedMessage { header, text, lost, more, .. }: LoadedMessage) -> Self {
-        let attached = more.iter().flat_map(|more| &more.attachments);
-        let attachments = attached.map(LetterAttachment::from).collect();
-        Self {
-            message_id: header.id.into(),
-            seq: header.seq,
-            at: Moment(header.sent_ms),
-            from: header.from.to_string(),
-            to: header.audience.to_string(),
-            kind: header.kind.as_str().to_owned(),
-            content: text,
-            lost,
-            thread_id: header.thread.into(),
-            reply_to: header.reply_to.map(String::from),
-            request_id: header.request.map(String::from),
-            task_id: header.task.map(String::from),
-            attachments,
-            urgent: header.priority >= Priority::High,
+/// Loads as many of these messages as one answer takes, at least one.
+pub(in crate::web::api) fn page_of(
+    me: &Membership,
+    headers: impl Iterator<Item = Message>,
+) -> Result<Vec<UnreadMessage>, BusError> {
+    let (mut messages, mut bytes) = (Vec::new(), 0);
+    for header in headers {
+        bytes += usize::try_from(header.body.bytes).unwrap_or(usize::MAX);
+        if bytes > limits::API_PAGE_BYTES && !messages.is_empty() {
+            break;
         }
+        let loaded = me.bus().load_message(header, me.name(), 0, usize::MAX)?;
+        messages.push(UnreadMessage::of(loaded, me.name()));
     }
+    Ok(messages)
 }
 
 pub(in crate::web::api) async fn acknowledge(
     State(state): State<ServerState>,
     Extension(program): Extension<Program>,
     Named(id): Named,
-    _: GivenNothing,
+    GivenOrNot(new): GivenOrNot<NewAcknowledgement>,
 ) -> Result<Json<Acknowledged>, Problem> {
     let id = MessageId::parse(&id).map_err(|error| why_not(&Refusal::from(error).into()))?;
     let me = as_member(&state, &program).await?;
-    Ok(Json(acknowledged(&me, &id).await?))
+    Ok(Json(acknowledged(&me, &id, new.unwrap_or_default()).await?))
 }
 
 /// Acknowledges a message, which then counts as read. A second time it only says so.
 pub(in crate::web::api) async fn acknowledged(
     me: &Membership,
     id: &MessageId,
+    new: NewAcknowledgement,
 ) -> Result<Acknowledged, Problem> {
-    let status = settle(me, id).await.map_err(|error| why_not(&error))?;
-    Ok(Acknowledged { message_id: id.to_string(), status })
+    let (status, changed) = settle(me, id, new).await.map_err(|error| why_not(&error))?;
+    Ok(Acknowledged { message_id: id.to_string(), status, changed })
 }
 
-async fn settle(me: &Membership, id: &MessageId) -> Result<&'static str, BusError> {
+async fn settle(
+    me: &Membership,
+    id: &MessageId,
+    new: NewAcknowledgement,
+) -> Result<(&'static str, bool), BusError> {
     let bus = me.bus();
     bus.refresh()?;
     let delivery =
         bus.look(|state| state.message(id).and_then(|message| message.delivery(me.name())));
     match delivery {
-        Some(Delivery::Superseded) => return Ok("withdrawn"),
-        Some(Delivery::Expired) => return Ok("expired"),
+        Some(Delivery::Superseded) => return Ok(("withdrawn", false)),
+        Some(Delivery::Expired) => return Ok(("expired", false)),
         Some(Delivery::Unread { .. }) => {
             let call = take(me, id).await?;
             note_read(me, call).await?;
@@ -198,10 +210,13 @@ async fn settle(me: &Membership, id: &MessageId) -> Result<&'static str, BusErro
         }
         Some(Delivery::InFlight { .. } | Delivery::Seen | Delivery::Acknowledged(_)) | None => {}
     }
+    let status = new.status.map_or(Acknowledgement::Acked, Acknowledgement::from);
     let mut call = me.call();
-    let acknowledged = call.acknowledge(vec![id.clone()], Acknowledgement::Acked, None).await?;
+    let acknowledged = call.acknowledge(vec![id.clone()], status, new.note).await?;
     call.answered().await;
-    Ok(acknowledged.first().map_or(Acknowledgement::Acked, |one| one.status).as_str())
+    let first = acknowledged.first().map(|one| (one.status, one.is_new));
+    let (status, changed) = first.unwrap_or((status, false));
+    Ok((status.as_str(), changed))
 }
 
 /// Notes by which way a message has come: the program has read it in its inbox.

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use super::as_member::as_member;
 use super::attached_files::{NewAttachment, attached};
+use super::wait_routes::{EndedWait, answer_to, time_for_answer};
 use super::why_refused::why_not;
 use crate::bus::event::Envelope;
 use crate::bus::rules::Refusal;
@@ -59,6 +60,8 @@ pub(in crate::web::api) struct NewMessage {
     /// Whether each @name and @role in its text gets a copy.
     #[serde(default)]
     pub(in crate::web::api) mention: bool,
+    /// How long to wait for the answer of one member, 1 to 120.
+    pub(in crate::web::api) wait_seconds: Option<u64>,
 }
 
 /// How urgent a message is.
@@ -131,6 +134,28 @@ pub(in crate::web::api) struct SentMessage {
     /// The request that it has opened: work for a group.
     #[serde(skip_serializing_if = "Option::is_none")]
     request_id: Option<String>,
+    /// Its recipients.
+    recipients: Vec<Recipient>,
+    /// Whether it waits for the first who fits its address.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    queued: bool,
+    /// Those of its recipients that got a copy because its text mentions them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    mentions: Vec<String>,
+    /// Whether the program has just written the same, so that this is that message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duplicate: Option<bool>,
+    /// How the wait for its answer has ended, if it waited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answer: Option<EndedWait>,
+}
+
+/// A recipient of a message.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Recipient {
+    name: String,
+    /// Whether it is there. If not, the message waits for it.
+    live: bool,
 }
 
 /// A message to write to all.
@@ -173,15 +198,30 @@ pub(in crate::web::api) async fn send_as(
     program: &Program,
     new: NewMessage,
 ) -> Result<SentMessage, Problem> {
+    let wait = time_for_answer(&new.to, new.wait_seconds)?;
     let me = as_member(state, program).await?;
     let (sent, priority) = send_out(state, &me, new).await?;
     let sent = sent.map_err(|error| why_not(&error))?;
     let audience = me.bus().look(|state| Some(state.message(&sent.id)?.audience.to_string()));
-    let to = audience.unwrap_or_default();
-    let live = sent.recipients.iter().any(|(_, is_live)| *is_live);
-    let urgent = priority >= Priority::High;
-    let request_id = sent.request.map(String::from);
-    Ok(SentMessage { message_id: sent.id.into(), to, live, urgent, request_id })
+    let answer = match wait {
+        Some(limit) => Some(answer_to(state, &me, sent.id.clone(), limit).await),
+        None => None,
+    };
+    let recipients = sent.recipients.iter();
+    let recipients =
+        recipients.map(|(name, live)| Recipient { name: name.to_string(), live: *live });
+    Ok(SentMessage {
+        message_id: sent.id.into(),
+        to: audience.unwrap_or_default(),
+        live: sent.recipients.iter().any(|(_, is_live)| *is_live),
+        urgent: priority >= Priority::High,
+        request_id: sent.request.map(String::from),
+        recipients: recipients.collect(),
+        queued: sent.is_queued,
+        mentions: sent.mentions.iter().map(ToString::to_string).collect(),
+        duplicate: sent.is_double.then_some(true),
+        answer,
+    })
 }
 
 /// Sends a message. The outer error is one of the message in itself.
@@ -229,6 +269,7 @@ pub(in crate::web::api) async fn send_to_all_as(
     program: &Program,
     new: NewMessage,
 ) -> Result<SentBroadcast, Problem> {
+    time_for_answer(&new.to, new.wait_seconds)?;
     let me = as_member(state, program).await?;
     me.bus().reap_dead_sessions().await.map_err(|error| why_not(&error))?;
     let sent = match send_out(state, &me, new).await?.0 {

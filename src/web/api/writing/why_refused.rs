@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 
+use super::claim_refusals::why_not_claimed;
 use crate::bus::BusError;
 use crate::bus::rules::Refusal;
 use crate::bus::storage::LogError;
@@ -139,9 +140,6 @@ fn why_refused(refusal: &Refusal) -> Problem {
             "no-such-message",
             "This member has sent and received no such message, or it is too old",
         ),
-        Refusal::OwnMessage { .. } => {
-            conflict("own-message", "A message is acknowledged by its recipients alone")
-        }
         Refusal::UnknownRequest { .. } => {
             missing("no-such-request", "There is no such request, or it ended too long ago")
                 .with_hint("`/api/v1/requests` lists those without an answer")
@@ -151,9 +149,6 @@ fn why_refused(refusal: &Refusal) -> Problem {
         }
         Refusal::OwnRequest { .. } => {
             conflict("own-request", "A request is claimed by another member than the one who asks")
-        }
-        Refusal::NotForYou { .. } => {
-            conflict("not-for-you", "The request is for others").with_detail(refusal.to_string())
         }
         Refusal::ClaimLost { .. } => conflict("claim-lost", "The request is no longer free")
             .with_detail(refusal.to_string())
@@ -165,7 +160,9 @@ fn why_refused(refusal: &Refusal) -> Problem {
         | Refusal::QueueFull { .. } => takes_no_task(refusal),
         Refusal::Left => conflict("has-left", "This member has left the team meanwhile")
             .with_hint("send the request again: it joins anew"),
-        other => conflict("refused", "The team's bus refuses that").with_detail(other.to_string()),
+        other => why_not_claimed(other).unwrap_or_else(|| {
+            conflict("refused", "The team's bus refuses that").with_detail(other.to_string())
+        }),
     }
 }
 

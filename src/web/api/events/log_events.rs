@@ -1,34 +1,98 @@
 //! What has happened on a bus after a seq, read from its log a few entries at a time.
 
-use crate::bus::event::LogPosition;
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use crate::bus::event::{Entry, LogPosition};
+use crate::bus::state::State;
 use crate::bus::storage::LogError;
 use crate::bus::storage::file::Follower;
+use crate::domain::ids::MessageId;
 use crate::reader::LogTexts;
-use crate::view::{Happening, Happenings};
+use crate::view::{Happening, Happenings, LostMessages, MessageEvent, MessageEvents, Texts};
 
 /// How many entries are read at a time: whoever else asks the bus waits no longer than this takes.
 const ENTRIES: usize = 256;
 
+/// Says what the entries of a log mean, under names of its own.
+pub(super) trait Telling: Default + Send + 'static {
+    /// One thing that it says.
+    type Said: Serialize + Send + 'static;
+
+    /// Says what an entry means. Messages that are lost have no text.
+    fn of(
+        &mut self,
+        entry: &Entry,
+        state: &State,
+        texts: &mut dyn Texts,
+        is_lost: &dyn Fn(&MessageId) -> bool,
+    ) -> Vec<Self::Said>;
+
+    /// Returns the seq of an event, and the name of its kind.
+    fn place_of(said: &Self::Said) -> (u64, &'static str);
+}
+
+impl Telling for Happenings {
+    type Said = Happening;
+
+    fn of(
+        &mut self,
+        entry: &Entry,
+        state: &State,
+        texts: &mut dyn Texts,
+        is_lost: &dyn Fn(&MessageId) -> bool,
+    ) -> Vec<Happening> {
+        self.of_readable(entry, state, texts, is_lost)
+    }
+
+    fn place_of(said: &Happening) -> (u64, &'static str) {
+        (said.seq, said.topic.as_str())
+    }
+}
+
+impl Telling for MessageEvents {
+    type Said = MessageEvent;
+
+    fn of(
+        &mut self,
+        entry: &Entry,
+        state: &State,
+        texts: &mut dyn Texts,
+        is_lost: &dyn Fn(&MessageId) -> bool,
+    ) -> Vec<MessageEvent> {
+        self.of(entry, state, texts, is_lost)
+    }
+
+    fn place_of(said: &MessageEvent) -> (u64, &'static str) {
+        (said.seq, said.kind.as_str())
+    }
+}
+
 /// A reader of what has happened after a seq.
-pub(super) struct LogEvents {
+pub(super) struct LogEvents<T> {
     position: LogPosition,
     /// Later events are new to whoever reads.
     seen: u64,
-    happenings: Happenings,
+    telling: T,
+    /// Messages that nobody may read any more, and that the state has forgotten.
+    lost: BTreeSet<MessageId>,
+    /// The look ahead that finds them: where it is, and what it knows. None once it is at the end.
+    ahead: Option<(LogPosition, LostMessages)>,
     /// The first event that the log still has, if others before it are gone that nobody has seen.
     pub(super) gap_to: Option<u64>,
 }
 
 /// What has happened.
-pub(super) struct News {
-    pub(super) happenings: Vec<Happening>,
+pub(super) struct News<S> {
+    pub(super) said: Vec<S>,
     /// Whether there is more already.
     pub(super) has_more: bool,
     /// Whether the bus is another one than before: it has fewer events than were seen.
     pub(super) is_other: bool,
 }
 
-impl LogEvents {
+impl<T: Telling> LogEvents<T> {
     /// Begins after a seq.
     pub(super) fn after(bus: &mut Follower, seen: u64) -> Result<Self, LogError> {
         let parts = bus.parts()?;
@@ -43,23 +107,31 @@ impl LogEvents {
         let position = parts.get(first).copied().unwrap_or_default();
         let oldest = first_seq(bus, position)?.unwrap_or(1);
         let gap_to = (oldest > seen + 1).then_some(oldest);
-        Ok(Self { position, seen, happenings: Happenings::default(), gap_to })
+        let ahead = (seen < bus.seq()).then(|| (position, LostMessages::default()));
+        let (telling, lost) = (T::default(), BTreeSet::new());
+        Ok(Self { position, seen, telling, lost, ahead, gap_to })
     }
 
     /// Reads what comes next, of so many entries at most.
-    pub(super) fn next(&mut self, bus: &mut Follower) -> Result<News, LogError> {
+    pub(super) fn next(&mut self, bus: &mut Follower) -> Result<News<T::Said>, LogError> {
         if bus.seq() < self.seen {
-            return Ok(News { happenings: Vec::new(), has_more: false, is_other: true });
+            return Ok(News { said: Vec::new(), has_more: false, is_other: true });
+        }
+        if self.ahead.is_some() {
+            self.look_ahead(bus)?;
+            return Ok(News { said: Vec::new(), has_more: true, is_other: false });
         }
         let (entries, next) = bus.entries_after(self.position, ENTRIES)?;
-        let mut happenings = Vec::new();
+        let mut said = Vec::new();
         let (state, texts) = bus.state_and_texts();
         let mut texts = LogTexts(texts);
+        let lost = &self.lost;
+        let is_lost = |id: &MessageId| lost.contains(id) || LostMessages::is_known(state, id);
         for (_, entry) in &entries {
-            let said = self.happenings.of(entry, state, &mut texts).into_iter();
-            happenings.extend(said.filter(|happening| happening.seq > self.seen));
+            let all = self.telling.of(entry, state, &mut texts, &is_lost).into_iter();
+            said.extend(all.filter(|one| T::place_of(one).0 > self.seen));
         }
-        self.seen = happenings.last().map_or(self.seen, |last| last.seq);
+        self.seen = said.last().map_or(self.seen, |last| T::place_of(last).0);
         self.position = if entries.is_empty() && next <= self.position {
             // The rest of what the state has is damaged.
             self.position.max(bus.position())
@@ -67,7 +139,24 @@ impl LogEvents {
             next
         };
         let has_more = self.position < bus.position();
-        Ok(News { happenings, has_more, is_other: false })
+        Ok(News { said, has_more, is_other: false })
+    }
+
+    /// Reads on towards the end of the log before the first event is told: only there it says which messages nobody was ever shown.
+    fn look_ahead(&mut self, bus: &mut Follower) -> Result<(), LogError> {
+        let Some((position, lost)) = &mut self.ahead else { return Ok(()) };
+        let (entries, next) = bus.entries_after(*position, ENTRIES)?;
+        for (_, entry) in &entries {
+            lost.note(entry);
+        }
+        let is_end = entries.is_empty() || next >= bus.position();
+        *position = next;
+        if is_end {
+            let (state, _) = bus.state_and_texts();
+            self.lost = lost.lost(state);
+            self.ahead = None;
+        }
+        Ok(())
     }
 }
 
@@ -130,11 +219,11 @@ mod tests {
 
     /// Reads all that comes after a seq.
     fn read(bus: &mut Follower, seen: u64) -> (Vec<Happening>, Option<u64>) {
-        let mut events = LogEvents::after(bus, seen).unwrap();
+        let mut events = LogEvents::<Happenings>::after(bus, seen).unwrap();
         let mut happenings = Vec::new();
         loop {
             let news = events.next(bus).unwrap();
-            happenings.extend(news.happenings);
+            happenings.extend(news.said);
             if !news.has_more {
                 return (happenings, events.gap_to);
             }

@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::extract::{Extension, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse as _, Response};
 use futures::stream::unfold;
@@ -15,11 +15,11 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::log_events::LogEvents;
-use super::read_answers::no_answer;
-use super::read_request::{Asked, wrong_query};
+use super::log_events::{LogEvents, Telling};
 use crate::domain::wait_times;
-use crate::view::Happening;
+use crate::view::{Happenings, MessageEvents};
+use crate::web::api::read_answers::no_answer;
+use crate::web::api::read_request::{Asked, wrong_query};
 use crate::web::bus_reader::Watching;
 use crate::web::problem::Problem;
 use crate::web::programs::{Program, Staying};
@@ -28,30 +28,43 @@ use crate::web::server_state::ServerState;
 /// Where to begin.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct WhichEvents {
+pub(in crate::web::api) struct WhichEvents {
     /// After this seq; 0 for all that the log still has. Without it, with what happens from now on. `Last-Event-ID` counts more.
     after: Option<u64>,
 }
 
-pub(super) async fn events(
+/// Tells all that happens, in words.
+pub(in crate::web::api) async fn events(
     State(state): State<ServerState>,
     Extension(program): Extension<Program>,
     headers: HeaderMap,
     Asked(which): Asked<WhichEvents>,
 ) -> Result<Response, Problem> {
-    let after = last_event_id(&headers)?.or(which.after);
-    let Ok(place) = Arc::clone(&state.program_streams).try_acquire_owned() else {
-        let title = "Too many event streams are open";
-        let problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too-many-streams", title);
-        let mut answer = problem.with_hint("close some").into_response();
-        let busy = HeaderValue::from(wait_times::WEB_BUSY.as_secs());
-        answer.headers_mut().insert(header::RETRY_AFTER, busy);
-        return Ok(answer);
-    };
+    stream_of::<Happenings>(state, program, &headers, which).await
+}
+
+/// Tells what happens to messages, conversations and disagreements, under the names of another specification.
+pub(in crate::web::api) async fn message_events(
+    State(state): State<ServerState>,
+    Extension(program): Extension<Program>,
+    headers: HeaderMap,
+    Asked(which): Asked<WhichEvents>,
+) -> Result<Response, Problem> {
+    stream_of::<MessageEvents>(state, program, &headers, which).await
+}
+
+async fn stream_of<T: Telling>(
+    state: ServerState,
+    program: Program,
+    headers: &HeaderMap,
+    which: WhichEvents,
+) -> Result<Response, Problem> {
+    let after = last_event_id(headers)?.or(which.after);
+    let place = place_of_stream(&state)?;
     let watching = state.reader.watch();
     let begun = state.reader.ask(move |bus| {
         let (last, seen) = (bus.seq(), after.unwrap_or(bus.seq()));
-        (last, seen, if seen > last { None } else { LogEvents::after(bus, seen).ok() })
+        (last, seen, if seen > last { None } else { LogEvents::<T>::after(bus, seen).ok() })
     });
     let (last, seen, events) = begun.await.map_err(no_answer)?;
     if seen > last {
@@ -87,6 +100,18 @@ pub(super) async fn events(
     Ok(Sse::new(stream).keep_alive(keep_alive).into_response())
 }
 
+/// Takes the place of an open stream, or of a call that waits.
+pub(in crate::web::api) fn place_of_stream(
+    state: &ServerState,
+) -> Result<OwnedSemaphorePermit, Problem> {
+    Arc::clone(&state.program_streams).try_acquire_owned().map_err(|_| {
+        let title = "Too many event streams are open, or too many calls wait";
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too-many-streams", title)
+            .with_hint("close some")
+            .with_retry_after(wait_times::WEB_BUSY)
+    })
+}
+
 /// Returns the seq that a program has seen before its connection broke.
 fn last_event_id(headers: &HeaderMap) -> Result<Option<u64>, Problem> {
     let Some(id) = headers.get("last-event-id") else { return Ok(None) };
@@ -95,13 +120,13 @@ fn last_event_id(headers: &HeaderMap) -> Result<Option<u64>, Problem> {
 }
 
 /// An open stream.
-struct EventStream {
+struct EventStream<T> {
     state: ServerState,
     /// Whose key has opened it.
     program: Program,
     watching: Watching,
     /// None while another thread reads.
-    events: Option<LogEvents>,
+    events: Option<LogEvents<T>>,
     /// Events that are not sent yet.
     waiting: VecDeque<Event>,
     /// Whether there is more to read already.
@@ -110,7 +135,7 @@ struct EventStream {
     _staying: Staying,
 }
 
-impl EventStream {
+impl<T: Telling> EventStream<T> {
     /// Returns the next event; none once the server ends, the key is revoked, or the bus cannot be read.
     async fn next(&mut self) -> Option<Event> {
         loop {
@@ -139,12 +164,21 @@ impl EventStream {
             }
             self.events = Some(events);
             self.has_more = news.has_more;
-            self.waiting = news.happenings.iter().map(event_of).collect();
+            self.waiting = told::<T>(&news.said).into();
         }
     }
 }
 
-fn event_of(happening: &Happening) -> Event {
-    let data = serde_json::to_string(happening).expect("a happening is plain data");
-    Event::default().event(happening.topic.as_str()).id(happening.seq.to_string()).data(data)
+/// Makes the events of what was said. Of several that one event of the log means, only the last has its id: whoever connects again after
+/// the others gets all of them once more, and none is skipped.
+fn told<T: Telling>(said: &[T::Said]) -> Vec<Event> {
+    let mut events = Vec::new();
+    for (index, one) in said.iter().enumerate() {
+        let (seq, name) = T::place_of(one);
+        let data = serde_json::to_string(one).expect("what was said is plain data");
+        let event = Event::default().event(name).data(data);
+        let goes_on = said.get(index + 1).is_some_and(|next| T::place_of(next).0 == seq);
+        events.push(if goes_on { event } else { event.id(seq.to_string()) });
+    }
+    events
 }

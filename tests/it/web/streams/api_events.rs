@@ -1,86 +1,15 @@
 //! The stream of what happens: nothing is skipped between two connections, and nobody follows without a valid key.
 
-use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
-use tokio::net::TcpStream;
-use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::time::timeout;
+use serde_json::json;
 
-use super::api_client::ApiClient;
-use super::http_client::{DEADLINE, WebServer};
+use super::event_reader::EventReader;
 use crate::steer::done;
 use crate::support::Stage;
 use crate::support::schema_check::misfit;
+use crate::web::api_client::ApiClient;
+use crate::web::http_client::WebServer;
 
 const SCRIPT: &str = "[[agents.default.turns]]\nsteps = [{ say = \"done\" }]\n";
-
-/// A connection to the stream.
-struct EventReader {
-    lines: Lines<BufReader<OwnedReadHalf>>,
-    /// Keeps the connection open.
-    _out: OwnedWriteHalf,
-}
-
-/// An event.
-#[derive(Clone, Debug, PartialEq)]
-struct Event {
-    kind: String,
-    id: Option<u64>,
-    data: Value,
-}
-
-impl EventReader {
-    /// Connects, and reads the head of the answer.
-    async fn connect(web: &WebServer, query: &str, headers: &str) -> Self {
-        let stream = TcpStream::connect(("127.0.0.1", web.port)).await.unwrap();
-        let (read, mut out) = stream.into_split();
-        let port = web.port;
-        let request = format!(
-            "GET /api/v1/events{query} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{headers}\r\n"
-        );
-        out.write_all(request.as_bytes()).await.unwrap();
-        let mut reader = Self { lines: BufReader::new(read).lines(), _out: out };
-        let status = reader.line().await.unwrap();
-        assert!(status.contains(" 200 "), "{status}");
-        while !reader.line().await.unwrap().is_empty() {}
-        reader
-    }
-
-    async fn line(&mut self) -> Option<String> {
-        timeout(DEADLINE, self.lines.next_line()).await.unwrap().ok().flatten()
-    }
-
-    /// Returns the next event; none once the stream has ended.
-    async fn next(&mut self) -> Option<Event> {
-        let (mut kind, mut id, mut data) = (String::new(), None, None);
-        loop {
-            let line = self.line().await?;
-            match line.split_once(": ") {
-                Some(("event", text)) => text.clone_into(&mut kind),
-                Some(("id", text)) => id = text.parse().ok(),
-                Some(("data", text)) => data = Some(serde_json::from_str(text).unwrap()),
-                _ if line.is_empty() && data.is_some() => {
-                    return Some(Event { kind, id, data: data.unwrap_or_default() });
-                }
-                // The sizes of chunks, and comments.
-                _ => {}
-            }
-        }
-    }
-
-    /// Reads up to an event that says these words.
-    async fn up_to(&mut self, words: &str) -> Vec<Event> {
-        let mut events = Vec::new();
-        loop {
-            let event = self.next().await.unwrap_or_else(|| panic!("no {words}: {events:?}"));
-            let is_last = event.data["words"].as_str().is_some_and(|said| said.contains(words));
-            events.push(event);
-            if is_last {
-                return events;
-            }
-        }
-    }
-}
 
 #[tokio::test]
 async fn a_broken_stream_goes_on_where_it_broke() {
@@ -93,11 +22,12 @@ async fn a_broken_stream_goes_on_where_it_broke() {
         ci.post("/messages", &json!({ "to": "ann", "content": content }), 201).await;
     };
 
-    let mut whole = EventReader::connect(&web, "", &ci.bearer).await;
+    let mut whole = EventReader::connect(&web, "/events", &ci.bearer).await;
     let hello = whole.next().await.unwrap();
     assert_eq!((hello.kind.as_str(), hello.id), ("hello", hello.data["last"].as_u64()));
     let begin = hello.id.unwrap();
-    let mut broken = EventReader::connect(&web, &format!("?after={begin}"), &ci.bearer).await;
+    let mut broken =
+        EventReader::connect(&web, &format!("/events?after={begin}"), &ci.bearer).await;
     assert_eq!(broken.next().await.unwrap().id, Some(begin));
     say("number one").await;
     say("number two").await;
@@ -110,7 +40,7 @@ async fn a_broken_stream_goes_on_where_it_broke() {
     let last = seen.last().unwrap().id.unwrap();
     // A browser that connects again keeps its address.
     let headers = format!("{}Last-Event-ID: {last}\r\n", ci.bearer);
-    let mut resumed = EventReader::connect(&web, &format!("?after={begin}"), &headers).await;
+    let mut resumed = EventReader::connect(&web, &format!("/events?after={begin}"), &headers).await;
     assert_eq!(resumed.next().await.unwrap().id, Some(last));
     say("the last").await;
     seen.extend(resumed.up_to("the last").await);
@@ -126,7 +56,7 @@ async fn a_broken_stream_goes_on_where_it_broke() {
         assert_eq!(misfit(&event.data, schema, &document), None);
     }
 
-    let mut all = EventReader::connect(&web, "?after=0", &ci.bearer).await;
+    let mut all = EventReader::connect(&web, "/events?after=0", &ci.bearer).await;
     all.next().await.unwrap();
     let told = all.up_to("the last").await;
     assert!(told.ends_with(&seen), "{told:?}");
@@ -150,7 +80,7 @@ async fn there_are_only_so_many_streams_and_they_end_with_the_server() {
     let ci = ApiClient::new(&stage, &web, "ci", &[]).await;
     let mut streams = Vec::new();
     for _ in 0..32 {
-        let mut stream = EventReader::connect(&web, "", &ci.bearer).await;
+        let mut stream = EventReader::connect(&web, "/events", &ci.bearer).await;
         stream.next().await.unwrap();
         streams.push(stream);
     }
