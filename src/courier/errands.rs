@@ -7,6 +7,7 @@ use crate::domain::ids::{MessageId, SessionId};
 use crate::domain::limits;
 use crate::domain::member::Label;
 use crate::domain::messaging::{ListedProjects, ReceiptElsewhere};
+use crate::domain::wait_times;
 
 /// What is to be taken to one project.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,6 +27,7 @@ pub(super) fn errands(
     state: &State,
     me: SessionId,
     listed: &ListedProjects,
+    now_ms: i64,
 ) -> BTreeMap<Label, Errand> {
     let mut errands: BTreeMap<Label, Errand> = BTreeMap::new();
     if !state.couriers().contains(&me) {
@@ -37,11 +39,16 @@ pub(super) fn errands(
         known(tag).is_some_and(|known| listed.tags.get(tag) == Some(&known.mark))
             && projects.own == listed.own
     };
-    // Only the one who takes all says why something stays.
+    // Who does not take a message does not know whether others do, and says why it stays only once it has waited for long. The one who
+    // takes all says so at once.
     let is_lead = state.is_lead(me);
+    let is_left = |message: &Message| {
+        let is_told = state.crossed(&message.id).is_some_and(|crossed| crossed.held.is_some());
+        !is_told && now_ms.saturating_sub(message.sent_ms) > wait_times::LEFT_IN_OUTBOX_MS
+    };
     for message in state.outbox() {
         if let Some(address) = message.audience.elsewhere() {
-            if !is_lead && !means_the_same(&address.tag) {
+            if !is_lead && !means_the_same(&address.tag) && !is_left(message) {
                 continue;
             }
             let errand = errands.entry(address.tag.clone()).or_default();

@@ -16,6 +16,7 @@ use crate::bus::Membership;
 use crate::domain::member::Label;
 use crate::domain::messaging::HeldWhy;
 use crate::domain::{limits, wait_times};
+use crate::sys::clock;
 
 /// The courier of one session. Dropping it ends it: an errand under way ends by itself, and what it leaves is found by the next one.
 pub struct Courier {
@@ -54,7 +55,8 @@ async fn look(me: Membership, projects: KnownProjects, end: CancellationToken) {
         }
         rests.retain(|_, until| *until > Instant::now());
         let listed = projects.listed();
-        for (tag, errand) in me.bus().look(|state| errands(state, me.session(), &listed)) {
+        let now_ms = clock::now().wall_ms;
+        for (tag, errand) in me.bus().look(|state| errands(state, me.session(), &listed, now_ms)) {
             if let Some(since) = under_way.get(&tag) {
                 if since.elapsed() > wait_times::ERRAND {
                     hold(&me, &errand.letters, HeldWhy::Unusable).await;

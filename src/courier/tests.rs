@@ -11,12 +11,13 @@ use crate::bus::storage::faulty_log::{Fault, FaultPoint, Faults};
 use crate::bus::storage::in_memory::Store;
 use crate::bus::{Bus, Joining, Membership, Outgoing};
 use crate::domain::ids::MessageId;
-use crate::domain::limits;
 use crate::domain::member::{Label, MemberKind};
 use crate::domain::messaging::{
     Acknowledgement, DirectoryMark, HeldWhy, ListedProjects, MessageKind, Priority,
 };
 use crate::domain::name::Name;
+use crate::domain::{limits, wait_times};
+use crate::domain::{limits, wait_times};
 use crate::sys::clock;
 
 /// A project: its bus, what fails there, and a session that is its courier.
@@ -67,7 +68,7 @@ impl Project {
 
     fn errand(&self) -> Errand {
         self.bus.refresh().unwrap();
-        let all = self.bus.look(|state| errands(state, self.me.session(), &self.listed));
+        let all = self.bus.look(|state| errands(state, self.me.session(), &self.listed, 0));
         all.into_values().next().unwrap_or_default()
     }
 
@@ -225,5 +226,25 @@ async fn where_somebody_leads_only_they_are_the_courier() {
     };
     let lead = Membership::join(&po.bus, joining).await.unwrap();
     assert_eq!(po.errand(), Errand::default());
-    assert_eq!(po.bus.look(|state| errands(state, lead.session(), &po.listed)).len(), 1);
+    assert_eq!(po.bus.look(|state| errands(state, lead.session(), &po.listed, 0)).len(), 1);
+}
+
+#[tokio::test]
+async fn who_knows_another_directory_takes_nothing_and_says_so_in_time() {
+    let po = Project::new("po", "web", "writer").await;
+    let id = MessageId::parse(&po.send("web:alice", "hello", None).await).unwrap();
+    po.bus.refresh().unwrap();
+    let moved = ListedProjects {
+        tags: [(label("web"), DirectoryMark::of(Path::new("elsewhere")))].into(),
+        ..po.listed.clone()
+    };
+    let sent_ms = po.bus.look(|state| state.message(&id).unwrap().sent_ms);
+    let at = |ms: i64| po.bus.look(|state| errands(state, po.me.session(), &moved, sent_ms + ms));
+    assert_eq!(at(wait_times::LEFT_IN_OUTBOX_MS).len(), 0, "another one may take it");
+    let late = at(wait_times::LEFT_IN_OUTBOX_MS + 1);
+    let errand = &late[&label("web")];
+    assert!(!errand.is_of_team, "it is not taken");
+    hold(&po.me, &errand.letters, HeldWhy::Unlisted).await;
+    po.bus.refresh().unwrap();
+    assert_eq!(at(2 * wait_times::LEFT_IN_OUTBOX_MS).len(), 0, "its sender is told once");
 }

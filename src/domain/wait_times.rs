@@ -324,6 +324,9 @@ pub const KEPT_SHOWN_MS: i64 = 60_000;
 /// An errand to another project takes a second at most. After this, its bus counts as one that cannot be used: who writes to it is told.
 pub const ERRAND: Duration = Duration::from_mins(1);
 
+/// A message to another project that nobody has taken after this is one that nobody here can take: its sender is told.
+pub const LEFT_IN_OUTBOX_MS: i64 = 60_000;
+
 /// A project that could not be reached is left alone for this long: its team may begin at any moment, and looking costs little.
 pub const COURIER_REST: Duration = Duration::from_secs(5);
 

@@ -154,7 +154,9 @@ impl HeldWhy {
     /// Returns the reason, behind a colon.
     pub fn in_words(self) -> &'static str {
         match self {
-            Self::Unlisted => "the project is not in `[projects]` any more",
+            Self::Unlisted => {
+                "no session here has that project in its `[projects]`, with the directory it had"
+            }
             Self::NoBus => "there is no team in that project yet",
             Self::Unusable => "the bus of that project cannot be used now",
             Self::Newer => "a newer cli-team-bridge works in that project",

@@ -179,7 +179,7 @@ mod tests {
             timeout_ms: 120_000,
         };
         let said = |event: &Event| {
-            let mut speaker = Speaker { state: &state, texts: &mut Question };
+            let mut speaker = Speaker { state: &state, texts: &mut Question, is_lost: &|_| false };
             let said = OpenWaits::default().said(event, Tick { boot: 1, ms: 0 }, &mut speaker);
             let said = said.unwrap();
             (said.words, said.members.join(" "))
