@@ -17,7 +17,6 @@ use crate::domain::messaging::{
 };
 use crate::domain::name::Name;
 use crate::domain::{limits, wait_times};
-use crate::domain::{limits, wait_times};
 use crate::sys::clock;
 
 /// A project: its bus, what fails there, and a session that is its courier.

@@ -4,7 +4,7 @@ use super::trace_receipt::{Progress, TraceProgress, TraceReceipt};
 use crate::bus::event::Addressees;
 use crate::domain::ids::{CallId, SessionId};
 use crate::domain::limits;
-use crate::domain::messaging::{Acknowledgement, DeliveryMethod};
+use crate::domain::messaging::{Acknowledgement, DeliveryMethod, StateElsewhere};
 use crate::domain::name::Name;
 use crate::domain::text::visible_letters::beginning;
 use crate::view::Moment;
@@ -103,6 +103,23 @@ impl Recipients {
             if is_meant {
                 recipient.ends(Progress::Withdrawn, why.cloned(), at);
             }
+        }
+    }
+
+    /// Notes how far it has come with a recipient in another project: what was between is known there alone.
+    pub(super) fn has_come(&mut self, member: &str, state: StateElsewhere, at: Moment) {
+        let recipient = self.of(member);
+        let status = match state {
+            StateElsewhere::Unread => Progress::Stored,
+            StateElsewhere::Seen => Progress::Seen,
+            StateElsewhere::Acked => Progress::Acked,
+            StateElsewhere::Resolved => Progress::Resolved,
+            StateElsewhere::Superseded => Progress::Superseded,
+            StateElsewhere::Withdrawn => Progress::Withdrawn,
+            StateElsewhere::Expired => Progress::Expired,
+        };
+        if recipient.status() != Some(status) {
+            recipient.step(status, at);
         }
     }
 

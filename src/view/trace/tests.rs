@@ -5,14 +5,15 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::bus::event::{
     Addressees, Body, BodyRef, ConflictMoved, ConflictOpened, ConflictResolved, Entry, Envelope,
-    Event, MessageAcknowledged, MessageSent, Position, RequestOpened, ThreadResolved,
+    Event, MessageAcknowledged, MessageRelayed, MessageSent, Position, RequestOpened,
+    ThreadResolved,
 };
 use crate::bus::state::State;
 use crate::domain::ids::{CallId, MessageId, RequestId, SessionId};
 use crate::domain::member::Departure;
 use crate::domain::messaging::{
     Acknowledgement, Audience, Author, ConflictEnd, ConflictStep, DeliveryMethod, MessageKind,
-    Priority,
+    Priority, ReceiptElsewhere, StateElsewhere,
 };
 use crate::domain::name::Name;
 use crate::domain::text::content_hash::ContentHash;
@@ -204,6 +205,30 @@ fn a_request_is_traced_by_its_id_its_message_or_a_message_about_it() {
         assert_eq!(trace.nodes[0].texts.len(), 2, "its description and its context");
         assert_eq!(steps(&trace), ["opened by ann, for all"]);
     }
+}
+
+#[test]
+fn a_message_to_another_project_waits_and_is_then_there() {
+    let to_web = Event::MessageSent(MessageSent {
+        audience: Audience::try_from(std::borrow::Cow::from("web:alice")).unwrap(),
+        to: Vec::new().into(),
+        more: Some(Box::new(Envelope { queue: true, ..Envelope::default() })),
+        ..message(1, None)
+    });
+    let asked = id(1).to_string();
+    let waiting = trace(&asked, vec![to_web.clone()]).nodes.remove(0);
+    assert!(waiting.waits && waiting.receipts.is_empty());
+    let relayed = |state| {
+        let receipts = vec![ReceiptElsewhere { name: name("alice"), state }];
+        Event::MessageRelayed(MessageRelayed { id: id(1), there: id(7), receipts })
+    };
+    let events = vec![to_web, relayed(StateElsewhere::Unread), relayed(StateElsewhere::Seen)];
+    let there = trace(&asked, events).nodes.remove(0);
+    assert!(!there.waits);
+    assert_eq!(there.there, Some(id(7).to_string()));
+    let [receipt] = &there.receipts[..] else { panic!("{:?}", there.receipts) };
+    assert_eq!((&*receipt.member, receipt.status), ("web:alice", Progress::Seen));
+    assert_eq!(receipt.steps.len(), 2);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::step_fold::StepFold;
 use super::trace_message::TraceMessage;
 use super::trace_scope::{TraceId, TraceScope};
 use super::traced_exchange::{EdgeKind, TRACE_VERSION, Trace, TraceEdge};
-use crate::bus::event::{Addressees, Entry, Event};
+use crate::bus::event::{Addressees, Entry, Event, MessageRelayed};
 use crate::bus::state::State;
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
@@ -62,6 +62,16 @@ impl<'a> TraceFold<'a> {
                     self.address(&opened.message, &opened.to, state, at);
                 }
                 Event::MessageAddressed { id, to } => self.address(id, to, state, at),
+                Event::MessageRelayed(relayed) => {
+                    if let Some(traced) = self.traced(&relayed.id) {
+                        traced.crosses(relayed, at);
+                    }
+                }
+                Event::MessageUnclaimed { id } => {
+                    if let Some(traced) = self.traced(id) {
+                        traced.message.waits = false;
+                    }
+                }
                 Event::MessageHanded { ids, member, session, call, method } => {
                     let carrier = (*session, *call);
                     for id in ids {
@@ -190,6 +200,7 @@ impl<'a> TraceFold<'a> {
     /// Puts a message into inboxes. An event may name "all but some": then the state knows whom it reached.
     fn address(&mut self, id: &MessageId, to: &Addressees, state: &State, at: Moment) {
         let Some(traced) = self.traced(id) else { return };
+        traced.message.waits &= matches!(to, Addressees::Named(names) if names.is_empty());
         match to {
             Addressees::Named(names) => {
                 for name in names {
@@ -204,6 +215,18 @@ impl<'a> TraceFold<'a> {
                 }
                 None => traced.message.more_recipients = true,
             },
+        }
+    }
+}
+
+impl Traced {
+    /// Takes over how far the message has come in another project.
+    fn crosses(&mut self, relayed: &MessageRelayed, at: Moment) {
+        self.message.waits = false;
+        self.message.there = Some(relayed.there.to_string());
+        let tag = self.message.to.split(':').next().unwrap_or_default().to_owned();
+        for receipt in &relayed.receipts {
+            self.recipients.has_come(&format!("{tag}:{}", receipt.name), receipt.state, at);
         }
     }
 }

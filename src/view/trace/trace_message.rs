@@ -70,6 +70,12 @@ pub struct TraceMessage {
     pub attachments: Vec<LetterAttachment>,
     /// How far it has come, by recipient.
     pub receipts: Vec<TraceReceipt>,
+    /// Its id in the other project, once it is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub there: Option<String>,
+    /// Whether it waits for the first who fits its address, or for the way to another project.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub waits: bool,
     /// Whether further recipients are not known any more.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub more_recipients: bool,
@@ -216,6 +222,8 @@ impl TraceMessage {
                 .map(Into::into)
                 .collect(),
             receipts: Vec::new(),
+            there: None,
+            waits: more.is_some_and(|more| more.queue),
             more_recipients: false,
         }
     }
@@ -252,6 +260,8 @@ impl TraceMessage {
             texts: [description].into_iter().chain(context).collect(),
             attachments: Vec::new(),
             receipts: Vec::new(),
+            there: None,
+            waits: false,
             more_recipients: false,
         }
     }

@@ -75,8 +75,10 @@ fn of_message(trace: &Trace, message: &TraceMessage) -> Vec<String> {
         lines.push("    and others, whose names are no longer known".to_owned());
     }
     if message.receipts.is_empty() && !message.more_recipients {
-        lines.push("    no recipients".to_owned());
+        let nobody = if message.waits { "waits: nobody has it yet" } else { "no recipients" };
+        lines.push(format!("    {nobody}"));
     }
+    lines.extend(message.there.as_ref().map(|there| format!("    there it is {there}")));
     lines
 }
 
