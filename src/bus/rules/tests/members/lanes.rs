@@ -172,10 +172,8 @@ fn who_joins_with_a_lane_takes_nothing_from_others() {
         let told = serde_json::to_string(&events).unwrap();
         assert!(told.contains("is not yours, as that"), "{told}");
     }
-    for word in ["@reviewer", "@ann"] {
-        let events = world.ask(c, sending(word, word, None));
-        assert_eq!(sent(&events).to.named(), [name("ann")]);
-    }
+    let events = world.ask(c, sending("@reviewer", "x", None));
+    assert_eq!(sent(&events).to.named(), [name("ann")]);
 }
 
 #[test]

@@ -257,9 +257,8 @@ fn what_ends_a_claim_is_never_refused_for_the_rate_though_a_release_counts() {
             assert!(matches!(fast, Refusal::TooFast { .. }), "{fast:?}");
         }
     };
-    case.update(owner, ClaimUpdate::Release(None));
+    case.update(owner, ClaimUpdate::Progress(text("a third of it")));
     let claim = Operation::Claim(case.request.clone(), CALL);
-    case.world.ask(owner, claim.clone());
     counts(&mut case);
     case.update(owner, ClaimUpdate::Release(Some(text("too hard"))));
     let ends = [ClaimUpdate::Complete(text("done")), ClaimUpdate::Fail(Some(text("too hard")))];
