@@ -261,8 +261,10 @@ fn what_ends_a_claim_is_never_refused_for_the_rate_though_a_release_counts() {
     case.update(owner, ClaimUpdate::Release(Some(text("too hard"))));
     case.world.ask(owner, again);
     counts(&mut case);
-    for end in [ClaimUpdate::Complete(text("done")), ClaimUpdate::Fail(Some(text("too hard")))] {
-        let request = case.world.open(asker);
+    let ends = [ClaimUpdate::Complete(text("done")), ClaimUpdate::Fail(Some(text("too hard")))];
+    // Two requests, not the same one twice.
+    for (lease_ms, end) in [None, Some(60_000)].into_iter().zip(ends) {
+        let request = case.world.open_leased(asker, lease_ms);
         case.world.ask(owner, Operation::Claim(request.clone(), CALL));
         case.world.ask(owner, Operation::UpdateClaim(request, end));
     }
