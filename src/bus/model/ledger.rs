@@ -97,7 +97,7 @@ impl Ledger {
                     self.paces.check(entry, sent.from.member(), Some(sent), &self.ended);
                 }
                 Event::RequestOpened(opened) => {
-                    self.paces.check(entry, Some(&opened.from), None, &self.ended);
+                    self.paces.check_opened(entry, opened, &self.requests);
                 }
                 Event::RequestReopened { id, released: true, .. } => {
                     let owner = self.requests[id].owner.map(|owner| self.names[&owner].clone());

@@ -86,6 +86,14 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
                 })?;
             }
         }
+        Operation::FollowTopic(_) => {
+            decision.step(|writer| write_operation(writer, command))?;
+            // What waited for the first who follows it.
+            decision.step(|writer| {
+                messages::deliver_queued(writer);
+                Ok(())
+            })?;
+        }
         _ => decision.step(|writer| write_operation(writer, command))?,
     }
     Ok(decision.into_proposal())

@@ -255,6 +255,8 @@ pub enum Refusal {
     /// Nobody will answer. Shown as a value, not an error.
     #[error("nobody will answer `{id}`: it was withdrawn, or expired before it was read")]
     NeverAnswered { id: MessageId },
+    #[error("you would wait for yourself: leave `from` out, or name another member")]
+    WaitForYourself,
     /// Who would be waited for waits for the caller, perhaps through others.
     #[error("{}", circle(.chain, .asked.as_deref()))]
     Circle {

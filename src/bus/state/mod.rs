@@ -32,8 +32,8 @@ pub use self::keys::AccessKey;
 pub use self::members::{EndedSession, GroupWords, Member, ResumeInfo, Session, StopMode};
 pub(super) use self::messages::Origin;
 pub use self::messages::{
-    AwaitedAnswer, AwaitedReply, Deliveries, Delivery, EnvelopeHeader, Likeness, Message, Pace,
-    UnreadPlace, Wait,
+    AwaitedAnswer, AwaitedReply, Beside, Deliveries, Delivery, EnvelopeHeader, Likeness, Message,
+    Pace, UnreadPlace, Wait,
 };
 pub use self::other_projects::{Arrived, Crossed, OtherProjects};
 pub use self::permissions::{Permission, PermissionAnswer};

@@ -45,6 +45,12 @@ impl Team {
         Self { store: Store::new(Arc::new(clock)) }
     }
 
+    /// Makes a team whose time stands still, so that all happens at once.
+    pub(super) fn at_rest() -> Self {
+        let now = clock::now();
+        Self { store: Store::new(Arc::new(move || now)) }
+    }
+
     /// Opens the bus as another process.
     pub(super) fn bus(&self) -> Bus {
         Bus::open(Box::new(self.store.log())).unwrap()

@@ -3,6 +3,11 @@
 use serde_json::json;
 
 use super::fixture::{Team, shape};
+use crate::bus::rules::{Description, NameChoice, Operation};
+use crate::bus::{Joining, Membership};
+use crate::domain::limits::TeamLimits;
+use crate::domain::member::MemberKind;
+use crate::domain::name::Name;
 
 #[tokio::test]
 async fn a_request_is_claimed_once_and_the_other_member_gets_the_claimer() {
@@ -185,4 +190,38 @@ async fn a_claim_with_a_cancelled_answer_is_released_but_an_earlier_one_is_not()
     eve.notify("notifications/cancelled", json!({ "requestId": again })).await;
     eve.call("list_agents", json!({})).await;
     assert_eq!(bob.call("claim_request", claim).await["claimed"], false);
+}
+
+#[tokio::test]
+async fn the_same_work_offered_twice_at_once_is_one_request() {
+    let team = Team::at_rest();
+    let joining = Joining {
+        choice: NameChoice::Chosen(Name::parse("boss").unwrap()),
+        kind: MemberKind::Orchestrator,
+        roles: Vec::new(),
+        description: Description::default(),
+    };
+    let boss = Membership::join(&team.bus(), joining).await.unwrap();
+    let limits = TeamLimits { messages_per_minute: 60, message_burst: 20, ..TeamLimits::default() };
+    boss.ask(Operation::Limit(limits)).await.unwrap();
+    let (mut ann, mut bob) = (team.member("ann").await, team.member("bob").await);
+
+    let offered = json!({ "description": "review it", "to": "bob" });
+    let first = ann.call("request_task", offered.clone()).await;
+    let id = &first["request_id"];
+    let expected = json!({ "request_id": id, "status": "open", "duplicate": true });
+    assert_eq!(ann.call("request_task", offered.clone()).await, expected);
+    bob.call("claim_request", json!({ "request_id": id })).await;
+    ann.call("check_messages", json!({})).await;
+    let expected = json!({ "request_id": id, "status": "claimed", "duplicate": true });
+    assert_eq!(ann.call("request_task", offered).await, expected);
+
+    let work = json!({ "to": "all", "signal": "task", "content": "review it" });
+    let first = ann.call("send_message", work.clone()).await;
+    assert_eq!(first["duplicate"], json!(null), "{first}");
+    let mut again = ann.call("send_message", work).await;
+    assert_eq!(again["duplicate"].take(), true, "{again}");
+    let mut expected = first.clone();
+    expected["duplicate"] = json!(null);
+    assert_eq!(again, expected);
 }

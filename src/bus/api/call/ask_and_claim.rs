@@ -13,6 +13,14 @@ use crate::domain::ids::RequestId;
 use crate::domain::member::Label;
 use crate::domain::messaging::RequestStatus;
 
+/// A request that a call has opened.
+#[derive(Clone, Debug)]
+pub struct OpenedRequest {
+    pub id: RequestId,
+    /// Whether its requester had opened the same a moment ago, so that it is that request.
+    pub is_double: bool,
+}
+
 impl Call {
     /// Opens a request that any member may claim, and whose claims last as long as their owners' sessions.
     pub async fn open_request(
@@ -22,7 +30,8 @@ impl Call {
         nudge: Duration,
         ttl: Duration,
     ) -> Result<RequestId, BusError> {
-        self.open_request_to(None, (description, context), (nudge, ttl, None)).await
+        let opened = self.open_request_to(None, (description, context), (nudge, ttl, None)).await?;
+        Ok(opened.id)
     }
 
     /// Opens a request, given its description and its context, that only those of this address see and may claim. With a lease, claims
@@ -32,7 +41,7 @@ impl Call {
         to: Option<String>,
         (description, context): (String, Option<String>),
         (nudge, ttl, lease): (Duration, Duration, Option<Duration>),
-    ) -> Result<RequestId, BusError> {
+    ) -> Result<OpenedRequest, BusError> {
         let ms = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         let open = Operation::Open {
             description: Bus::body(description),
@@ -42,11 +51,20 @@ impl Call {
             ttl_ms: ms(ttl),
             lease_ms: lease.map(ms),
         };
-        let receipt = self.ask(open).await?;
+        let receipt = match self.ask(open).await {
+            Err(BusError::Refused(Refusal::Double { id })) => {
+                let bus = self.membership.bus();
+                let request = bus.look(|state| state.message(&id)?.request.clone());
+                let id = request.ok_or(Refusal::Double { id })?;
+                return Ok(OpenedRequest { id, is_double: true });
+            }
+            outcome => outcome?,
+        };
         let opened = receipt.events.iter().find_map(|event| match event {
             Event::RequestOpened(opened) => Some(opened.id.clone()),
             _ => None,
         });
+        let opened = opened.map(|id| OpenedRequest { id, is_double: false });
         opened.ok_or(BusError::Closed)
     }
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::ask_and_claim::OpenedRequest;
 use super::sent_message::with_liveness;
 use super::{Call, SentMessage};
 use crate::bus::api::bus::Bus;
@@ -63,7 +64,9 @@ impl Call {
             Duration::from_secs(ttl),
             Some(Duration::from_secs(wait_times::LEASE_SECONDS)),
         );
-        let id = self.open_request_to(Some(message.to), (message.content, context), times).await?;
+        let texts = (message.content, context);
+        let opened = self.open_request_to(Some(message.to), texts, times).await?;
+        let OpenedRequest { id, is_double } = opened;
         let opened = self.membership.bus().look(|state| {
             let message = &state.request(&id)?.message;
             let deliveries = state.message(message)?.deliveries.iter();
@@ -74,7 +77,7 @@ impl Call {
         Ok(SentMessage {
             id: message,
             recipients,
-            is_double: false,
+            is_double,
             is_queued: false,
             mentions: Vec::new(),
             request: Some(id),

@@ -2,18 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::bus::event::{Entry, Event, MessageSent};
-use crate::domain::ids::MessageId;
+use crate::bus::event::{Entry, Event, MessageSent, RequestOpened};
+use crate::bus::model::asked_request::Asked;
+use crate::domain::ids::{MessageId, RequestId};
 use crate::domain::limits::TeamLimits;
-use crate::domain::messaging::MessageKind;
+use crate::domain::messaging::{MessageKind, RequestStatus};
 use crate::domain::name::Name;
 
-/// The limits of the team, and what each member has sent since they, or the boot, or its generated name began; a request has no text that
-/// is compared.
+/// The limits of the team, and what each member has sent since they, or the boot, or its generated name began.
 #[derive(Default)]
 pub(in crate::bus::model) struct PaceLedger {
     limits: TeamLimits,
     paces: BTreeMap<Name, Vec<(u64, Option<MessageSent>)>>,
+    opened: Vec<(u64, RequestOpened)>,
 }
 
 impl PaceLedger {
@@ -23,10 +24,12 @@ impl PaceLedger {
 
     pub(in crate::bus::model) fn forget_all(&mut self) {
         self.paces.clear();
+        self.opened.clear();
     }
 
     pub(in crate::bus::model) fn forget(&mut self, name: &Name) {
         self.paces.remove(name);
+        self.opened.retain(|(_, opened)| opened.from != *name);
     }
 
     /// Counts what is never refused.
@@ -40,6 +43,28 @@ impl PaceLedger {
             let pace = self.paces.entry(from.clone()).or_default();
             pace.push((entry.tick.ms, sent.cloned()));
         }
+    }
+
+    /// Checks that a member opens requests neither too fast nor the same twice at once.
+    pub(in crate::bus::model) fn check_opened(
+        &mut self,
+        entry: &Entry,
+        opened: &RequestOpened,
+        requests: &BTreeMap<RequestId, Asked>,
+    ) {
+        let now_ms = entry.tick.ms;
+        if self.limits.messages_per_minute > 0 {
+            let has_ended = |id: &RequestId| {
+                let ended = [RequestStatus::Expired, RequestStatus::Failed];
+                requests.get(id).is_none_or(|asked| ended.contains(&asked.status))
+            };
+            let is_double = |(ms, before): &(u64, RequestOpened)| {
+                now_ms - ms < 2_000 && is_same(before, opened) && !has_ended(&before.id)
+            };
+            assert!(!self.opened.iter().any(is_double), "the same request twice: {opened:?}");
+            self.opened.push((now_ms, opened.clone()));
+        }
+        self.check(entry, Some(&opened.from), None, &BTreeSet::new());
     }
 
     /// Checks that a member sends neither too fast nor the same twice at once. `ended` are the deliveries that ended without a reader.
@@ -80,6 +105,15 @@ impl PaceLedger {
             assert!(count * 60_000 <= allowed, "{count} messages in {} ms", now_ms - since_ms);
         }
     }
+}
+
+/// Says whether two requests are the same, of the same member.
+fn is_same(one: &RequestOpened, other: &RequestOpened) -> bool {
+    let times = |opened: &RequestOpened| (opened.nudge_ms, opened.ttl_ms, opened.lease_ms);
+    one.from == other.from
+        && one.audience() == other.audience()
+        && (&one.description, &one.context) == (&other.description, &other.context)
+        && times(one) == times(other)
 }
 
 /// Says whether a message is what an owner says when it releases its claim or gives the request up.

@@ -24,7 +24,7 @@ pub(super) use self::delivery_proofs::{
 };
 pub(in crate::bus) use self::delivery_proofs::{is_proven_by_name, unprinted_by_hooks};
 pub(super) use self::queue::{deliver_queued, end_waiting};
-pub(super) use self::rates::{check_pace, check_rate};
+pub(super) use self::rates::{check_opened_once, check_pace, check_rate};
 pub(in crate::bus) use self::receive::picked;
 pub(super) use self::receive::take;
 pub(super) use self::resolve::{Recipients, follow, follow_topic, leave_topic, resolve};

@@ -1,9 +1,11 @@
 //! Rates and doubles: a member sends at most so fast, and the same message once.
 
+use crate::bus::event::RequestOpened;
 use crate::bus::rules::event_writer::{Post, Writer};
 use crate::bus::rules::refusal::Refusal;
-use crate::bus::state::{Delivery, Likeness, Pace, Session};
+use crate::bus::state::{Beside, Delivery, Likeness, Pace, Session};
 use crate::domain::ids::MessageId;
+use crate::domain::messaging::RequestStatus;
 use crate::domain::name::Name;
 
 /// Refuses a message that the member has just sent, and one that comes too fast after the others.
@@ -25,7 +27,7 @@ pub(super) fn just_sent<'a>(writer: &Writer<'a>, me: &Name, post: &Post) -> Opti
         audience: &post.audience,
         reply_to: post.reply_to.as_ref(),
         priority: post.priority,
-        more: post.more.as_deref(),
+        beside: Beside::Envelope(post.more.as_deref()),
         body: &post.body,
     };
     let id = pace_of(writer, me)?.double(&likeness, writer.now.tick.ms)?;
@@ -34,6 +36,22 @@ pub(super) fn just_sent<'a>(writer: &Writer<'a>, me: &Name, post: &Post) -> Opti
     let may_be_read = |(_, delivery): (_, &Delivery)| !delivery.is_final() || delivery.is_seen();
     let is_on_its_way = writer.state.is_queued(id) || writer.state.is_relayed(id);
     (deliveries.any(may_be_read) || is_on_its_way).then_some(id)
+}
+
+/// Refuses a request that the member has just opened. One that has ended without an answer is opened anew.
+pub(in crate::bus::rules) fn check_opened_once(
+    writer: &Writer<'_>,
+    opened: &RequestOpened,
+) -> Result<(), Refusal> {
+    let (state, audience) = (writer.state, opened.audience());
+    let likeness = Likeness::of_request(opened, &audience);
+    let pace = pace_of(writer, &opened.from);
+    let before = pace.and_then(|pace| pace.double(&likeness, writer.now.tick.ms));
+    let request = before.and_then(|id| state.request(state.message(id)?.request.as_ref()?));
+    match request.map(|request| (request, request.status)) {
+        None | Some((_, RequestStatus::Expired | RequestStatus::Failed)) => Ok(()),
+        Some((request, _)) => Err(Refusal::Double { id: request.message.clone() }),
+    }
 }
 
 /// Refuses a message or a request that comes too fast after the others.

@@ -50,6 +50,9 @@ pub(in crate::bus::rules) fn wait(
         writer.end_other_waits(message, &session.name, call);
         return Ok(());
     }
+    if wait.from.as_ref() == Some(&session.name) {
+        return Err(Refusal::WaitForYourself);
+    }
     check_asked(writer.state, session, &wait)?;
     check_open(writer.state, session, &wait)?;
     if timeout_ms > 0 && in_turn.is_empty() && !writer.state.waits(me, call) {
@@ -93,7 +96,7 @@ fn check_open(state: &State, me: &Session, wait: &Wait) -> Result<(), Refusal> {
 /// Refuses to wait for somebody who waits, directly or through others, for the waiting member alone: none of them would go on.
 fn check_circle(state: &State, me: &Session, wait: &Wait) -> Result<(), Refusal> {
     let whom = state.source_of(wait);
-    // Who waits for itself keeps nobody else.
+    // Whoever has claimed the request waits for what its requester says of it.
     let whom = whom.filter(|whom| **whom != me.name);
     let awaited = |name| state.waits_for_one(name).map(|(_, whom)| whom);
     let chain = whom.and_then(|whom| chain_of_waits(whom, &me.name, awaited));

@@ -2,7 +2,9 @@
 
 use crate::bus::event::{Body, Event, RequestOpened};
 use crate::bus::rules::event_writer::Writer;
-use crate::bus::rules::messages::{Recipients, check_body, check_rate, follow, resolve};
+use crate::bus::rules::messages::{
+    Recipients, check_body, check_opened_once, check_rate, follow, resolve,
+};
 use crate::bus::rules::refusal::Refusal;
 use crate::bus::state::{Message, Origin};
 use crate::domain::ids::{RequestId, SessionId};
@@ -21,12 +23,6 @@ pub(in crate::bus::rules) fn open(
         check_body("context", context)?;
     }
     let me = writer.session(me)?;
-    let own = writer.state.pending_requests(&me.name);
-    if own >= limits::MAX_OWN_REQUESTS {
-        let limit = limits::MAX_OWN_REQUESTS;
-        return Err(Refusal::TooManyRequests { limit });
-    }
-    check_rate(writer, &me.name)?;
     let (only, everyone) = match to.map(|to| resolve(writer, me, to)).transpose()? {
         None => (None, writer.everyone_but(&me.name)),
         Some(Recipients { audience: Audience::Group(Group::Human), .. }) => {
@@ -51,6 +47,13 @@ pub(in crate::bus::rules) fn open(
         ttl_ms,
         lease_ms,
     };
+    check_opened_once(writer, &opened)?;
+    let own = writer.state.pending_requests(&me.name);
+    if own >= limits::MAX_OWN_REQUESTS {
+        let limit = limits::MAX_OWN_REQUESTS;
+        return Err(Refusal::TooManyRequests { limit });
+    }
+    check_rate(writer, &me.name)?;
     let topic = match &opened.only {
         Some(Audience::Group(Group::Topic(topic))) => Some(topic.clone()),
         _ => None,

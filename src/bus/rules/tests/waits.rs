@@ -359,6 +359,24 @@ fn who_would_wait_for_somebody_who_waits_for_it_alone_is_told_whom_to_answer_fir
 }
 
 #[test]
+fn nobody_waits_for_itself() {
+    let mut world = World::new();
+    let a = world.peer("a");
+    for timeout_ms in [0, 60_000] {
+        let (call, from) = (world.call(), Some(name("a")));
+        let wait = Operation::Wait { call, from, request: None, reply_to: None, timeout_ms };
+        assert_eq!(world.refuse(a, wait), Refusal::WaitForYourself);
+    }
+    // What its requester says of it ends the wait of who has claimed a request.
+    let b = world.peer("b");
+    let request = world.open(b);
+    world.ask(a, Operation::Claim(request.clone(), CALL));
+    let call = world.wait_for(a, None, Some(&request));
+    let said = world.reply(b, "a", &request.to_string());
+    assert_eq!(world.held(a, call), [said.id]);
+}
+
+#[test]
 fn a_wait_that_several_can_end_is_part_of_no_circle() {
     let mut world = World::new();
     let (a, b, _) = (world.peer("a"), world.peer("b"), world.peer("c"));

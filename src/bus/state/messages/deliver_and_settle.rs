@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::bus::event::LogPosition;
 use crate::bus::event::{Addressees, AnswerWritten, MessageSent};
 use crate::bus::state::event_place::At;
-use crate::bus::state::{Delivery, Due, Likeness, Message, State, Wait};
+use crate::bus::state::{Beside, Delivery, Due, Likeness, Message, State, Wait};
 use crate::domain::ids::{CallId, MessageId, SessionId};
 use crate::domain::limits;
 use crate::domain::member::Activity;
@@ -48,7 +48,7 @@ impl State {
                 audience: &sent.audience,
                 reply_to: sent.reply_to.as_ref(),
                 priority: sent.priority,
-                more: sent.more.as_deref(),
+                beside: Beside::Envelope(sent.more.as_deref()),
                 body: &sent.body,
             };
             let pace = member.pace.get_or_insert_default();

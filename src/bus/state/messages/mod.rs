@@ -19,5 +19,5 @@ pub use self::envelope_header::{EnvelopeHeader, UnreadPlace};
 pub use self::find_messages::AwaitedReply;
 pub use self::message::Message;
 pub(in crate::bus) use self::message_header::Origin;
-pub use self::pace::{Likeness, Pace};
+pub use self::pace::{Beside, Likeness, Pace};
 pub use self::wait::Wait;

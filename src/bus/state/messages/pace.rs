@@ -1,4 +1,4 @@
-//! How fast a member sends, and what it sent last: for the limit of its rate, and for messages that it sends twice.
+//! How fast a member sends, and what it sent last: for the limit of its rate, and for messages and requests that it sends twice.
 //!
 //! A bucket leaks: each message pours into it, and time drains it at the allowed rate. It never holds more than the burst. All numbers
 //! are integers, so every process computes the same.
@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::bus::event::{Body, Envelope};
+use crate::bus::event::{Body, Envelope, RequestOpened};
 use crate::domain::ids::MessageId;
 use crate::domain::limits::{self, TeamLimits};
 use crate::domain::messaging::{Audience, MessageKind, Priority};
@@ -30,7 +30,7 @@ pub struct Pace {
     lately: VecDeque<SentLately>,
 }
 
-/// A message that was just sent.
+/// A message that was just sent, or one that shows a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct SentLately {
     id: MessageId,
@@ -53,8 +53,42 @@ pub struct Likeness<'a> {
     pub audience: &'a Audience,
     pub reply_to: Option<&'a MessageId>,
     pub priority: Priority,
-    pub more: Option<&'a Envelope>,
+    pub beside: Beside<'a>,
     pub body: &'a Body,
+}
+
+/// What a message has beside its text.
+pub enum Beside<'a> {
+    Envelope(Option<&'a Envelope>),
+    /// The terms of a request.
+    Terms(&'a RequestOpened),
+}
+
+impl Beside<'_> {
+    /// Returns it in words without a NUL.
+    fn text(&self) -> String {
+        let json = match self {
+            Self::Envelope(more) => more.map(serde_json::to_string),
+            Self::Terms(RequestOpened { context, nudge_ms, ttl_ms, lease_ms, .. }) => {
+                Some(serde_json::to_string(&(context, nudge_ms, ttl_ms, lease_ms)))
+            }
+        };
+        json.and_then(Result::ok).unwrap_or_default()
+    }
+}
+
+impl<'a> Likeness<'a> {
+    /// Returns what makes two requests of one member the same, given whom this one is for.
+    pub fn of_request(opened: &'a RequestOpened, audience: &'a Audience) -> Self {
+        Self {
+            kind: MessageKind::Request,
+            audience,
+            reply_to: None,
+            priority: Priority::Normal,
+            beside: Beside::Terms(opened),
+            body: &opened.description,
+        }
+    }
 }
 
 impl Likeness<'_> {
@@ -65,11 +99,10 @@ impl Likeness<'_> {
         };
         let audience = self.audience.to_string().to_ascii_lowercase();
         let reply_to = self.reply_to.map(ToString::to_string).unwrap_or_default();
-        let more = self.more.map(|more| serde_json::to_string(more).unwrap_or_default());
-        let more = more.unwrap_or_default();
+        let beside = self.beside.text();
         let mut hasher = Sha256::new();
         // No part but the last has a NUL in it.
-        for part in [self.kind.as_str(), &audience, &reply_to, self.priority.as_str(), &more] {
+        for part in [self.kind.as_str(), &audience, &reply_to, self.priority.as_str(), &beside] {
             hasher.update(part);
             hasher.update([0]);
         }
@@ -103,13 +136,13 @@ impl Pace {
             || self.lately.iter().any(|sent| sent.is_fresh(now_ms))
     }
 
-    /// Notes one more message, or a request.
+    /// Counts one more message.
     pub(in crate::bus::state) fn fill(&mut self, limits: &TeamLimits, now_ms: u64) {
         self.filled = self.filled_at(limits.messages_per_minute, now_ms).saturating_add(MESSAGE);
         self.at_ms = now_ms;
     }
 
-    /// Notes a message that was sent.
+    /// Notes a message that was sent, or a request.
     pub(in crate::bus::state) fn note(
         &mut self,
         (id, likeness): (&MessageId, &Likeness<'_>),
@@ -155,7 +188,7 @@ mod tests {
             audience: &Audience::One(Name::parse("ann").unwrap()),
             reply_to: None,
             priority: Priority::Normal,
-            more: None,
+            beside: Beside::Envelope(None),
             body: &body,
         };
         pace.note((&MessageId::from_bits(now_ms), &likeness), limits, now_ms);

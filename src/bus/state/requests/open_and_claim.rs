@@ -2,7 +2,7 @@
 
 use crate::bus::event::RequestOpened;
 use crate::bus::state::event_place::At;
-use crate::bus::state::{Claim, Due, Lease, Message, Request, State};
+use crate::bus::state::{Claim, Due, Lease, Likeness, Message, Request, State};
 use crate::domain::ids::{RequestId, SessionId};
 use crate::domain::limits;
 use crate::domain::messaging::RequestStatus;
@@ -31,9 +31,21 @@ impl State {
         self.timers.start(Due::Nudge(opened.id.clone()), at.tick.ms, opened.nudge_ms);
         self.timers.start(Due::Expire(opened.id.clone()), at.tick.ms, opened.ttl_ms);
         self.put_request(request);
-        self.count_for_rate(&opened.from, at);
+        self.note_request_pace(opened, at);
         let message = Message::opened(opened, at.origin());
         self.message_arrives(message, &opened.to);
+    }
+
+    /// Counts a request for the rate of its requester, and notes it as what that member sent last, if the team has a limit of that.
+    fn note_request_pace(&mut self, opened: &RequestOpened, at: &At) {
+        if self.limits.messages_per_minute > 0
+            && let Some(member) = self.members.get_mut(&opened.from)
+        {
+            let audience = opened.audience();
+            let likeness = Likeness::of_request(opened, &audience);
+            let pace = member.pace.get_or_insert_default();
+            pace.note((&opened.message, &likeness), &self.limits, at.tick.ms);
+        }
     }
 
     /// Counts what a member has done to others for the rate of its messages, if the team has a limit of that.

@@ -180,3 +180,12 @@ async fn a_message_to_a_group_that_nobody_is_in_waits_for_the_first_who_is() {
     let heard = bob.call("wait_for_message", json!({ "timeout_seconds": 60 })).await;
     assert_eq!(heard["message"]["id"], sent["message_id"], "{heard}");
 }
+
+#[tokio::test]
+async fn the_first_reader_of_a_topic_reads_at_once_what_waits_under_it() {
+    let team = Team::new();
+    let (mut ann, mut bob) = (team.member("ann").await, team.member("bob").await);
+    let fields = json!({ "to": "#news", "content": "x", "more": { "queue": true } });
+    ann.call("send_message", fields).await;
+    assert_eq!(contents(&bob.call("check_messages", json!({ "to": "#news" })).await), ["x"]);
+}

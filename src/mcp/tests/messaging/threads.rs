@@ -38,6 +38,28 @@ async fn any_message_of_a_thread_shows_what_its_reader_sent_or_got_of_it_oldest_
 }
 
 #[tokio::test]
+async fn a_request_names_its_thread_to_those_who_have_sent_or_got_something_of_it() {
+    let team = Team::new();
+    let (mut ann, mut bob, mut eve) =
+        (team.member("ann").await, team.member("bob").await, team.member("eve").await);
+    let asked = json!({ "description": "which colour?", "to": "bob" });
+    let request = ann.call("request_task", asked).await["request_id"].clone();
+    let request = request.as_str().unwrap();
+    bob.call("claim_request", json!({ "request_id": request })).await;
+    says(&mut bob, "ann", "green", Some(request)).await;
+    for client in [&mut ann, &mut bob] {
+        let shown = thread(client, request).await;
+        let contents = contents(&shown);
+        assert_eq!((contents[0], contents.last()), ("which colour?", Some(&"green")), "{shown}");
+    }
+    let unknown = "req-aaaaaaaaaaaa";
+    let mut asked = async |id: &str| {
+        eve.refused("check_messages", json!({ "thread": id })).await.replace(id, "ID")
+    };
+    assert_eq!(asked(request).await, asked(unknown).await);
+}
+
+#[tokio::test]
 async fn reading_a_thread_leaves_its_messages_unread() {
     let team = Team::new();
     let (mut ann, mut bob) = (team.member("ann").await, team.member("bob").await);

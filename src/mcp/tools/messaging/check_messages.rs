@@ -5,7 +5,7 @@ mod look_back;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::look_back::{of_thread, past};
+use self::look_back::{ThreadOf, of_thread, past};
 use super::attachments::{note_changes, read_attachment};
 use super::history_cursor::Cursor;
 use super::receipts::{ReceiptView, Receipts, receipts_of};
@@ -40,7 +40,7 @@ pub(crate) struct Input {
     id: Option<String>,
     /// For the rest of a message: its `next_offset`.
     offset: Option<u64>,
-    /// A message: its whole thread, oldest first.
+    /// Any id in a thread: all of it, oldest first.
     thread: Option<String>,
 }
 
@@ -123,8 +123,7 @@ enum Request {
         limit: usize,
     },
     Thread {
-        /// Any message of it.
-        id: MessageId,
+        of: ThreadOf,
         cursor: Cursor,
         limit: usize,
     },
@@ -183,7 +182,7 @@ impl Tool for CheckMessages {
         let output = match request {
             Request::Unread { filter, limit } => unread(caller, filter, limit).await,
             Request::History { cursor, filter, limit } => past(caller, cursor, filter, limit).await,
-            Request::Thread { id, cursor, limit } => of_thread(caller, id, cursor, limit).await,
+            Request::Thread { of, cursor, limit } => of_thread(caller, of, cursor, limit).await,
             Request::Rest { id, offset, only } => rest(caller, id, offset, only).await,
             Request::Payload { id, offset } => payload(caller, id, offset).await,
             Request::Attachment { id, number, offset } => {
@@ -250,8 +249,8 @@ fn requested(input: Input) -> Result<Request, ToolError> {
         if input.agent_id.is_some() || input.to.is_some() {
             return refuse("with thread, give only limit and cursor: leave out agent_id and to");
         }
-        let (id, cursor) = (MessageId::parse(&id)?, cursor.unwrap_or(Cursor::OLDEST));
-        return Ok(Request::Thread { id, cursor, limit });
+        let (of, cursor) = (ThreadOf::parse(&id)?, cursor.unwrap_or(Cursor::OLDEST));
+        return Ok(Request::Thread { of, cursor, limit });
     }
     let to = input.to.as_deref().map(|text| Group::parse(text.trim()));
     let to = match to.transpose().map_err(Refusal::from)? {

@@ -33,8 +33,11 @@ pub(crate) struct Input {
 pub(crate) struct Output {
     /// What to wait for.
     request_id: String,
-    /// open.
+    /// open; of a duplicate, what it is by now.
     status: &'static str,
+    /// Whether you have just opened the same, so that this is that request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duplicate: Option<bool>,
     /// A further note.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
@@ -71,7 +74,13 @@ impl Tool for RequestTask {
         let note = (!notes.is_empty()).then(|| notes.join("; "));
         let texts = (input.description, input.context);
         let times = (nudge, ttl, Some(lease));
-        let id = caller.call.open_request_to(input.to, texts, times).await?;
-        Ok(Output { request_id: id.into(), status: RequestStatus::Open.as_str(), note })
+        let opened = caller.call.open_request_to(input.to, texts, times).await?;
+        let status = caller.bus().look(|state| state.request(&opened.id).map(|one| one.status));
+        Ok(Output {
+            request_id: opened.id.into(),
+            status: status.filter(|_| opened.is_double).unwrap_or(RequestStatus::Open).as_str(),
+            duplicate: opened.is_double.then_some(true),
+            note,
+        })
     }
 }

@@ -43,6 +43,9 @@ pub(in crate::web::api) struct NewRequest {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(in crate::web::api) struct OpenedRequest {
     pub(in crate::web::api) request_id: String,
+    /// Whether the program has just opened the same, so that it is that request.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    duplicate: bool,
 }
 
 /// A request that the program has claimed.
@@ -82,9 +85,9 @@ pub(in crate::web::api) async fn opened_by(
     let mut call = me.call();
     let (texts, times) = ((new.description, new.context), (nudge, ttl, Some(lease)));
     let opened = call.open_request_to(new.to, texts, times).await;
-    let id = opened.map_err(|error| why_not(&error))?;
+    let opened = opened.map_err(|error| why_not(&error))?;
     call.answered().await;
-    Ok(OpenedRequest { request_id: id.into() })
+    Ok(OpenedRequest { request_id: opened.id.into(), duplicate: opened.is_double })
 }
 
 fn seconds(name: &str, given: Option<u64>, default: u64) -> Result<Duration, Problem> {

@@ -54,6 +54,19 @@ fn what_waits_may_mention_others_who_get_a_copy_at_once() {
 }
 
 #[test]
+fn what_waits_under_a_topic_is_with_its_first_follower_in_the_append_that_follows_it() {
+    let mut world = World::new();
+    let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
+    let id = world.send_with(a, "#news", queue());
+    let follow = || Operation::FollowTopic(Label::parse("news").unwrap());
+    let events = world.ask(b, follow());
+    assert!(events.iter().any(|event| matches!(event, Event::MessageAddressed { .. })));
+    assert_eq!(world.unread("b"), [id]);
+    world.ask(c, follow());
+    assert_eq!((world.due(), world.unread("c")), (Vec::new(), Vec::new()));
+}
+
+#[test]
 fn what_waits_in_vain_expires_once_and_its_sender_is_told() {
     for (ttl_seconds, waits_ms) in [(None, 30 * 24 * 60 * 60 * 1000), (Some(60), 60_000)] {
         let mut world = World::new();

@@ -1,5 +1,6 @@
 //! Rates and doubles: a member sends at most so fast, and the same message once.
 
+use crate::bus::rules::command::ClaimUpdate;
 use crate::bus::rules::tests::*;
 use crate::domain::limits::TeamLimits;
 
@@ -11,6 +12,25 @@ fn team(messages_per_minute: u64, message_burst: u64) -> (World, SessionId, Sess
     let limits = TeamLimits { messages_per_minute, message_burst, ..TeamLimits::default() };
     world.ask(lead, Operation::Limit(limits));
     (world, lead, ann)
+}
+
+fn opening(description: &str, to: Option<&str>) -> Operation {
+    Operation::Open {
+        description: text(description),
+        context: None,
+        to: to.map(str::to_owned),
+        nudge_ms: 1_000,
+        ttl_ms: 60_000,
+        lease_ms: None,
+    }
+}
+
+fn opened(events: &[Event]) -> RequestId {
+    let opened = events.iter().find_map(|event| match event {
+        Event::RequestOpened(opened) => Some(opened.id.clone()),
+        _ => None,
+    });
+    opened.unwrap()
 }
 
 fn too_fast(world: &mut World, by: SessionId, operation: Operation) -> u64 {
@@ -78,20 +98,10 @@ fn only_the_answer_that_a_claim_obliges_to_is_free() {
 #[test]
 fn requests_count_too() {
     let (mut world, _, ann) = team(60, 2);
-    world.open(ann);
-    world.open(ann);
-    let open = |world: &mut World| {
-        let (description, context) = (text("one more"), None);
-        let opening = Operation::Open {
-            description,
-            context,
-            to: None,
-            nudge_ms: 1_000,
-            ttl_ms: 60_000,
-            lease_ms: None,
-        };
-        too_fast(world, ann, opening)
-    };
+    for number in ["one", "two"] {
+        world.ask(ann, opening(number, None));
+    }
+    let open = |world: &mut World| too_fast(world, ann, opening("one more", None));
     assert_eq!(open(&mut world), 1_000);
     assert_eq!(too_fast(&mut world, ann, sending("bob", "one more", None)), 1_000);
     world.pass(1_000);
@@ -174,6 +184,53 @@ fn the_same_message_twice_within_two_seconds_is_one_message() {
     assert_ne!(again, first);
     let pace = world.state.member(&name("ann")).unwrap().pace.as_ref().unwrap();
     assert_eq!(pace.remembered(), 1, "those of more than two seconds ago are forgotten");
+}
+
+#[test]
+fn the_same_request_twice_within_two_seconds_is_one_request() {
+    let (mut world, lead, ann) = team(60, 20);
+    let first = opened(&world.ask(ann, opening("read it", None)));
+    let shown = world.shown(&first);
+    let double = |id: &crate::domain::ids::MessageId| Refusal::Double { id: id.clone() };
+    for again in [None, Some("all"), Some("@project")] {
+        assert_eq!(world.refuse(ann, opening("read it", again)), double(&shown));
+    }
+    // Another text, address, context, time or requester is another request, and a message is none.
+    world.ask(ann, opening("read it!", None));
+    let for_bob = opened(&world.ask(ann, opening("read it", Some("bob"))));
+    let shown_to_bob = world.shown(&for_bob);
+    assert_eq!(world.refuse(ann, opening("read it", Some("BOB"))), double(&shown_to_bob));
+    let mut with_context = opening("read it", None);
+    let mut with_lease = opening("read it", None);
+    if let Operation::Open { context, .. } = &mut with_context {
+        *context = Some(text("the parser"));
+    }
+    if let Operation::Open { lease_ms, .. } = &mut with_lease {
+        *lease_ms = Some(60_000);
+    }
+    world.ask(ann, with_context);
+    world.ask(ann, with_lease);
+    world.ask(lead, opening("read it", None));
+    world.send(ann, "bob", "read it");
+    // It is the same while somebody does it, and once it is done.
+    let bob = world.state.live(&name("bob")).unwrap().id;
+    world.ask(bob, Operation::Claim(first.clone(), CALL));
+    assert_eq!(world.refuse(ann, opening("read it", None)), double(&shown));
+    world.ask(bob, Operation::UpdateClaim(first, ClaimUpdate::Complete(text("done"))));
+    assert_eq!(world.refuse(ann, opening("read it", None)), double(&shown));
+    world.pass(2_000);
+    opened(&world.ask(ann, opening("read it", None)));
+}
+
+#[test]
+fn a_request_that_was_given_up_is_opened_anew() {
+    let (mut world, _, ann) = team(60, 20);
+    let bob = world.state.live(&name("bob")).unwrap().id;
+    let first = opened(&world.ask(ann, opening("read it", None)));
+    world.ask(bob, Operation::Claim(first.clone(), CALL));
+    world.ask(bob, Operation::UpdateClaim(first.clone(), ClaimUpdate::Fail(None)));
+    let again = opened(&world.ask(ann, opening("read it", None)));
+    assert_ne!(again, first);
 }
 
 #[test]

@@ -242,7 +242,8 @@ fn a_hand_over_always_comes_with_a_message_of_the_owner_that_has_room() {
 fn what_ends_a_claim_is_never_refused_for_the_rate_though_a_release_counts() {
     let mut case = owned();
     let (owner, heir, asker) = (case.owner, case.heir, case.asker);
-    let others = [case.world.open(asker), case.world.open(asker)];
+    // Two requests, not the same one twice.
+    let others = [60_000, 90_000].map(|ms| case.world.open_leased(asker, Some(ms)));
     for request in &others {
         case.world.ask(owner, Operation::Claim(request.clone(), CALL));
     }

@@ -6,8 +6,8 @@ use crate::bus::api::message_text::shown_len;
 use crate::bus::rules::Refusal;
 use crate::bus::state::Message;
 use crate::bus::storage::LogPosition;
-use crate::bus::{BusError, LoadedMessage, Membership};
-use crate::domain::ids::MessageId;
+use crate::bus::{Bus, BusError, LoadedMessage, Membership};
+use crate::domain::ids::{MessageId, RequestId};
 use crate::domain::limits;
 use crate::domain::text::visible_letters::seen;
 use crate::mcp::blocking_read::blocking_read;
@@ -18,6 +18,37 @@ use crate::mcp::{Caller, ToolError};
 
 /// Messages, and the position behind them, if there may be more.
 type Page<At> = (Vec<Message>, Option<At>);
+
+/// What names a thread: any message of it, or a request, which stands for the message that shows it.
+pub(super) enum ThreadOf {
+    Message(MessageId),
+    Request(RequestId),
+}
+
+impl ThreadOf {
+    pub(super) fn parse(text: &str) -> Result<Self, ToolError> {
+        Ok(if text.starts_with("req-") {
+            Self::Request(RequestId::parse(text)?)
+        } else {
+            Self::Message(MessageId::parse(text)?)
+        })
+    }
+
+    /// Returns the message; none for a request that there is not.
+    fn message(&self, bus: &Bus) -> Result<Option<MessageId>, BusError> {
+        match self {
+            Self::Message(id) => Ok(Some(id.clone())),
+            Self::Request(id) => Ok(bus.find_request(id)?.map(|request| request.message)),
+        }
+    }
+
+    fn unknown(self) -> Refusal {
+        match self {
+            Self::Message(id) => Refusal::UnknownMessage { id },
+            Self::Request(id) => Refusal::UnknownRequest { id },
+        }
+    }
+}
 
 /// Reads the history.
 pub(super) async fn past(
@@ -39,10 +70,10 @@ pub(super) async fn past(
     Ok(Output::of(views(messages, caller.membership().name()), next))
 }
 
-/// Reads the thread of a message: what the reader has sent or got of it. A thread of others is as if unknown.
+/// Reads a thread: what the reader has sent or got of it. A thread of others is as if unknown.
 pub(super) async fn of_thread(
     caller: &mut Caller,
-    id: MessageId,
+    of: ThreadOf,
     cursor: Cursor,
     limit: usize,
 ) -> Result<Output, ToolError> {
@@ -50,9 +81,12 @@ pub(super) async fn of_thread(
     let read = blocking_read(move || {
         let (bus, me) = (membership.bus(), membership.name());
         bus.refresh()?;
-        let thread = bus.thread_of(&id, me)?;
+        let Some(message) = of.message(bus)? else {
+            return Err(of.unknown().into());
+        };
+        let thread = bus.thread_of(&message, me)?;
         if bus.thread_history(None, &thread, me, 1)?.0.is_empty() {
-            return Err(Refusal::UnknownMessage { id }.into());
+            return Err(of.unknown().into());
         }
         let end = bus.thread_end(&thread)?;
         let end = end.map(|end| ThreadEnd { summary: seen(&end.summary), ..end });
