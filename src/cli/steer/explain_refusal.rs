@@ -1,7 +1,7 @@
 //! Why the bus refused a wish, for a person: without the tools that only models have, and with the command that helps.
 
 use crate::bus::BusError;
-use crate::bus::rules::Refusal;
+use crate::bus::rules::{NobodyFits, Refusal};
 use crate::bus::state::State;
 use crate::cli::{Failure, with_hint};
 use crate::domain::limits;
@@ -23,13 +23,7 @@ pub(super) fn explained(error: BusError, state: &State) -> Failure {
             _ => unknown_member(&name, &nearest),
         },
         Refusal::NobodyElse => with_hint("nobody is here to read it", STATUS),
-        Refusal::NobodyFits(fits) => {
-            let what = format!("`{}` reaches nobody", fits.group);
-            match fits.nearest.as_slice() {
-                [] => with_hint(what, STATUS),
-                near => with_hint(what, format!("did you mean {}?", in_quotes(near))),
-            }
-        }
+        Refusal::NobodyFits(fits) => nobody_fits(*fits),
         Refusal::Gone { name } => gone(&name, state),
         Refusal::NoSession { number, name: Some(name) } => {
             let what = format!("the session `{number}` has ended; it was one of `{name}`");
@@ -78,6 +72,31 @@ pub(super) fn explained(error: BusError, state: &State) -> Failure {
         ),
         other => other.to_string().into(),
     }
+}
+
+/// Says that a group has no member, and which groups there are.
+fn nobody_fits(fits: NobodyFits) -> Failure {
+    let NobodyFits { group, nearest, mut words } = fits;
+    if group.is_lead() {
+        let what = format!("`{group}` reaches nobody: no orchestrator is here");
+        return with_hint(what, STATUS);
+    }
+    let lists = words.lists_mut().into_iter().filter(|(_, list)| !list.is_empty());
+    let lists = lists.map(|(what, list)| {
+        let shown = &list[..list.len().min(limits::SHOWN_GROUP_WORDS)];
+        match list.len() - shown.len() {
+            0 => format!("{what} {}", in_quotes(shown)),
+            more => format!("{what} {} and {more} more", in_quotes(shown)),
+        }
+    });
+    let there = lists.collect::<Vec<_>>().join("; ");
+    let hint = match (nearest.as_slice(), there.as_str()) {
+        ([], "") => STATUS.to_owned(),
+        ([], there) => format!("there are {there}"),
+        (near, "") => format!("did you mean {}?", in_quotes(near)),
+        (near, there) => format!("did you mean {}? There are {there}", in_quotes(near)),
+    };
+    with_hint(format!("`{group}` reaches nobody"), hint)
 }
 
 /// Says that a member has left, and how.

@@ -33,10 +33,7 @@ impl Steering {
     /// Opens the bus of a project, and records who has died meanwhile. Refuses below an agent, and where there is no bus that can be
     /// used.
     pub(crate) async fn open(project: Option<&Path>) -> Result<Self, Failure> {
-        below_agent::refuse_to(ACT)?;
-        if let Some(agent) = open_bus::agent_out_of_sight()? {
-            return Err(hidden_agents::hides(&agent, ACT).into());
-        }
+        Self::refuse_agents()?;
         let no_team = |root: &Path| format!("there is no team in `{}` yet", root.shown());
         let looked = open_project(project, None)?;
         if looked.bus.is_none() {
@@ -46,6 +43,15 @@ impl Steering {
         let bus = bus.ok_or_else(|| no_team(&looked.root))?;
         bus.reap_dead_sessions().await?;
         Ok(Self { bus })
+    }
+
+    /// Refuses below an agent, or where one may hide.
+    pub(crate) fn refuse_agents() -> Result<(), Failure> {
+        below_agent::refuse_to(ACT)?;
+        match open_bus::agent_out_of_sight()? {
+            Some(agent) => Err(hidden_agents::hides(&agent, ACT).into()),
+            None => Ok(()),
+        }
     }
 
     /// Returns the bus itself, for members that join it.

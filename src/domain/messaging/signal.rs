@@ -209,6 +209,15 @@ impl Signal {
         Err(SignalError::Unknown { word: shown, nearest, words: all })
     }
 
+    /// Parses the word of the person at the command line, who may also say that it is theirs. What is none is told the words that a
+    /// person sends.
+    pub fn parse_of_person(text: &str) -> Result<Self, SignalError> {
+        if text.eq_ignore_ascii_case(Self::RELAY) {
+            return Ok(Self::relay());
+        }
+        Self::parse(text).map_err(|error| error.among(|class| class.is_for_person(true)))
+    }
+
     /// Returns the known word, if it is one that members send.
     fn known(text: &str) -> Option<Self> {
         WORDS.iter().find_map(|(class, words)| {
@@ -325,7 +334,7 @@ mod tests {
 
     #[test]
     fn a_person_is_told_only_words_that_a_person_sends() {
-        let error = Signal::parse("shft").unwrap_err().among(|class| class.is_for_person(true));
+        let error = Signal::parse_of_person("shft").unwrap_err();
         let SignalError::Unknown { nearest, words, .. } = error else { panic!("{error}") };
         assert!(nearest.is_empty(), "{nearest:?}");
         assert!(words.contains(&"question") && !words.contains(&"shift"), "{words:?}");
@@ -392,7 +401,9 @@ mod tests {
         assert_eq!(refused("Relay"), SignalError::ReservedForHuman("relay"));
         for word in ["MasterPreempted", "PeerJoined", "PeerLeft"] {
             assert_eq!(refused(&word.to_lowercase()), SignalError::ReservedForBus(word));
+            assert!(Signal::parse_of_person(word).is_err(), "{word}");
         }
+        assert_eq!(Signal::parse_of_person("Relay"), Ok(Signal::relay()));
     }
 
     #[test]

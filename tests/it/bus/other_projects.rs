@@ -7,6 +7,7 @@ use std::time::Duration;
 use cli_team_bridge::sys::fs::file_lock::LockFile;
 use serde_json::json;
 
+use crate::steer::{done, failed};
 use crate::support::{Stage, until};
 
 /// Two projects of one user, `po` and `web`, and the tag of a third without a team.
@@ -177,4 +178,33 @@ async fn peers_without_an_orchestrator_take_their_messages_across_themselves() {
     assert_eq!(alice.hear_from("po:writer").await, "hello");
     alice.close().await;
     writer.close().await;
+}
+
+/// The person needs no courier: what they write is on the bus there at once, and nothing of it here.
+#[tokio::test]
+async fn the_person_writes_to_another_project_by_its_tag() {
+    let (po, web) = two();
+    po.peer("ann").await.close().await;
+    let alice = web.peer("alice").await;
+    let said = done(&po, &["send", "web:alice", "Ship it.", "--no-wait"]).await;
+    assert!(said.contains("`alice` will read it "), "{said}");
+    let heard = alice.hear(|message| message["content"] == "Ship it.").await;
+    assert_eq!(heard["from"], "human", "{heard}");
+    done(&po, &["send", "web:*", "All of you.", "--no-wait"]).await;
+    alice.hear(|message| message["content"] == "All of you.").await;
+    assert!(po.events_of("message_sent").is_empty(), "nothing is here");
+    done(&po, &["send", "po:ann", "Here.", "--no-wait"]).await;
+    assert_eq!(po.events_of("message_sent").len(), 1, "a project has its own tag too");
+
+    let said = failed(&po, &["send", "wep:alice", "x"]).await;
+    let unknown = "error: no project of yours has the tag `wep`\nhint: there are `web:`, ";
+    assert!(said.starts_with(unknown), "{said}");
+    let said = failed(&po, &["send", "wiki:alice", "x"]).await;
+    assert!(said.starts_with("error: cannot use the project `"), "{said}");
+    let said = failed(&po, &["send", "web:alicia", "x"]).await;
+    assert!(
+        said.starts_with("error: no member is named \"alicia\"\nhint: did you mean `alice`?"),
+        "{said}"
+    );
+    alice.close().await;
 }

@@ -20,16 +20,6 @@ async fn pushing(stage: &Stage, flags: &str) -> Raw {
     Raw::open(stage.start(&flags).await).await
 }
 
-/// Reads on until the next push.
-async fn pushed(session: &mut Raw) -> Value {
-    loop {
-        let message = session.hear().await;
-        if message["method"] == "notifications/claude/channel" {
-            return message["params"].clone();
-        }
-    }
-}
-
 fn content(answer: &Value) -> &Value {
     &answer["result"]["structuredContent"]
 }
@@ -59,7 +49,7 @@ async fn a_message_is_pushed_into_an_idle_session_within_seconds() {
     let began = Instant::now();
     let hello = json!({ "to": "ann", "content": "a question", "signal": "question" });
     let sent = lead.call("send_message", hello).await;
-    let push = pushed(&mut ann).await;
+    let push = ann.pushed().await;
     assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
     let id = content(&sent)["message_id"].as_str().unwrap();
     let text = push["content"].as_str().unwrap();
@@ -72,7 +62,7 @@ async fn a_message_is_pushed_into_an_idle_session_within_seconds() {
     // Its answer proves the push, and is pushed in its turn.
     let answer = json!({ "to": "orchestrator", "content": "an answer", "reply_to": id });
     ann.call("send_message", answer).await;
-    let push = pushed(&mut lead).await;
+    let push = lead.pushed().await;
     assert!(push["content"].as_str().unwrap().contains("[ann → you] an answer"), "{push}");
     let own = lead.call("check_messages", json!({ "id": id })).await;
     let receipt = &content(&own)["receipts"][0];
@@ -91,7 +81,7 @@ async fn a_session_whose_client_swallows_a_push_gets_the_message_again() {
     let mut ann = pushing(&stage, "peer --name ann --channel").await;
     ann.call("list_agents", json!({})).await;
     lead.send("ann", "do not lose me").await;
-    pushed(&mut ann).await;
+    ann.pushed().await;
     let read = ann.call("check_messages", json!({})).await;
     assert_eq!(content(&read)["messages"], json!([]), "a call proves nothing, and shows nothing");
 
@@ -122,7 +112,7 @@ async fn a_push_dies_with_its_session_and_comes_with_the_next() {
     let mut ann = pushing(&stage, "peer --name ann --channel").await;
     ann.call("list_agents", json!({})).await;
     lead.send("ann", "for whoever is ann").await;
-    pushed(&mut ann).await;
+    ann.pushed().await;
     ann.close().await;
     let ann = stage.peer("ann").await;
     assert_eq!(ann.hear_from("orchestrator").await, "for whoever is ann");

@@ -3,8 +3,8 @@
 use cli_team_bridge::supervisor::Shim;
 use serde_json::{Value, json};
 
-use super::{acted, failed};
-use crate::support::Stage;
+use super::{acted, done, failed};
+use crate::support::{Member, Stage};
 
 /// Each command, with arguments that are well formed.
 const ACTS: [&[&str]; 6] = [
@@ -125,5 +125,39 @@ async fn what_is_not_there_is_said_with_what_is() {
             assert!(!said.contains(['\u{1b}', '\u{202e}']), "{said:?}");
         }
     }
+    ann.close().await;
+}
+
+#[tokio::test]
+async fn a_group_without_members_is_said_with_the_groups_there_are() {
+    let stage = Stage::new("");
+    let words =
+        ["--role", "reviewer", "--lane", "storage", "--capability", "rust", "--topic", "db"];
+    let started = [&["peer", "--name", "ann"], &words[..]].concat();
+    let (child, pipes) = stage.start(&started).await;
+    let ann = Member::connect(child, pipes).await;
+    ann.names().await;
+    let said = failed(&stage, &["send", "@none", "x"]).await;
+    let lists = "error: `@none` reaches nobody\nhint: there are lanes `@storage`; roles `@reviewer`; \
+        capabilities `@rust`; topics `#db`\n";
+    assert_eq!(said, lists);
+    let said = failed(&stage, &["send", "#dbs", "x"]).await;
+    assert!(said.contains("\nhint: did you mean `#db`? There are lanes `@storage`"), "{said}");
+    ann.close().await;
+}
+
+/// What the person says is `relay` anyway.
+#[tokio::test]
+async fn the_person_may_say_that_it_is_theirs() {
+    let stage = Stage::new("");
+    let ann = stage.peer("ann").await;
+    done(&stage, &["send", "ann", "one", "--no-wait", "--signal", "Relay"]).await;
+    done(&stage, &["send", "ann", "two", "--no-wait"]).await;
+    let sent = stage.events_of("message_sent");
+    let signals: Vec<_> = sent.iter().map(|sent| &sent["more"]["signal"]).collect();
+    assert_eq!(signals, ["relay", "relay"]);
+    let (code, said) = acted(&stage, &["send", "ann", "x", "--signal", "PeerLeft"]).await;
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("reserved for the bus itself"), "{said}");
     ann.close().await;
 }

@@ -3,13 +3,15 @@
 use serde_json::{Value, json};
 
 use super::kept_trace::{assert_kept, peer, read_all, text_of, traced};
-use crate::support::Stage;
+use crate::support::{Raw, Stage};
 
 #[tokio::test]
 async fn a_review_is_asked_for_done_and_acknowledged_without_a_relay() {
     let stage = Stage::new("");
     let ann = peer(&stage, &["--name", "Ann", "--surface", "claude-desktop"]).await;
-    let ben = peer(&stage, &["--name", "Ben", "--surface", "claude-code"]).await;
+    let ben = ["peer", "--name", "Ben", "--surface", "claude-code", "--channel"];
+    let mut ben = Raw::open(stage.start(&ben).await).await;
+    ben.call("list_agents", json!({})).await;
     let asked = json!({
         "to": "ben",
         "content": "Please review spec-7, and reply with your gaps.",
@@ -18,10 +20,10 @@ async fn a_review_is_asked_for_done_and_acknowledged_without_a_relay() {
     });
     let first = text_of(&ann.call("send_message", asked).await, "message_id");
 
-    // It comes with the next answer that Ben gets, whatever she asked for.
-    ben.call("list_agents", json!({})).await;
-    let got = ben.hear(|message| message["signal"] == "ReviewRequested").await;
-    assert_eq!(got["id"].as_str().or(got["message_id"].as_str()), Some(&*first), "{got}");
+    // It is pushed into Ben's session, in which nobody asks for it.
+    let push = ben.pushed().await;
+    assert_eq!(push["meta"]["signal"], "ReviewRequested", "{push}");
+    assert_eq!(push["meta"]["message_id"], *first, "{push}");
     let review = json!({
         "to": "Ann",
         "content": "Good, with two gaps.\nThe list is below.",
@@ -32,13 +34,16 @@ async fn a_review_is_asked_for_done_and_acknowledged_without_a_relay() {
             "gaps": ["no word on limits", "no word on age"], "recommendation": "accept",
         } },
     });
-    let review = text_of(&ben.call("send_message", review).await, "message_id");
+    // That it names the request is the proof that the push was read.
+    let sent = ben.call("send_message", review).await;
+    let review = text_of(&sent["result"]["structuredContent"], "message_id");
 
+    // It comes with the next answer that Ann gets, whatever he asked for.
     ann.call("list_agents", json!({})).await;
     let got = ann.hear(|message| message["signal"] == "ReviewCompleted").await;
     assert_eq!(got["reply_to"], *first, "{got}");
     // What is in an answer that may not have arrived, nobody acknowledges.
-    read_all(&stage, &[&ann, &ben]).await;
+    read_all(&stage, &[&ann]).await;
     let thanks = json!({
         "to": "Ben",
         "content": "Thanks. You hear from me about the gaps.",
@@ -46,10 +51,11 @@ async fn a_review_is_asked_for_done_and_acknowledged_without_a_relay() {
         "reply_to": first,
         "more": { "payload": { "message": "received" } },
     });
-    ann.call("send_message", thanks).await;
-    ben.call("list_agents", json!({})).await;
-    ben.hear(|message| message["signal"] == "Acknowledgment").await;
-    read_all(&stage, &[&ann, &ben]).await;
+    let thanks = text_of(&ann.call("send_message", thanks).await, "message_id");
+    let push = ben.pushed().await;
+    assert_eq!(push["meta"]["message_id"], *thanks, "{push}");
+    ben.call("check_messages", json!({ "id": thanks })).await;
+    read_all(&stage, &[&ann]).await;
 
     let lines = traced(&stage, &[&first]).await;
     // Any message of the thread shows all of it.
@@ -63,7 +69,6 @@ async fn a_review_is_asked_for_done_and_acknowledged_without_a_relay() {
     assert_eq!(kinds, ["response", "thread", "response", "thread"], "{json}");
     let diagram = traced(&stage, &[&first, "--mermaid"]).await;
     assert_kept("review_without_relay.txt", &[lines, diagram]);
-    for member in [ann, ben] {
-        member.close().await;
-    }
+    ann.close().await;
+    ben.close().await;
 }

@@ -89,6 +89,16 @@ impl Raw {
         }
     }
 
+    /// Reads on until the next push of a message into the session.
+    pub(crate) async fn pushed(&mut self) -> Value {
+        loop {
+            let message = self.hear().await;
+            if message["method"] == "notifications/claude/channel" {
+                return message["params"].clone();
+            }
+        }
+    }
+
     /// Calls a tool, and returns the whole answer.
     pub(crate) async fn call(&mut self, tool: &str, arguments: Value) -> Value {
         let params = json!({ "name": tool, "arguments": arguments });

@@ -51,29 +51,3 @@ pub struct ReceiptsTold {
     pub id: MessageId,
     pub receipts: Vec<ReceiptElsewhere>,
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::bus::event::Event;
-
-    /// As they were first written, which is read for ever.
-    #[test]
-    fn messages_from_project_to_project_read_as_they_were_first_written() {
-        for event in [
-            r#"{"projects_listed":{"own":"po","tags":["web","wiki"],"skip":true}}"#,
-            r#"{"projects_listed":{"tags":[],"skip":true}}"#,
-            r#"{"projects_listed":{"by":"00000000-0000-0000-0000-000000000001","own":"po","tags":["web","wiki"],"marks":{"web":4503599627370495,"wiki":7},"skip":true}}"#,
-            r#"{"message_sent":{"id":"msg-aaaaaaab","kind":"message","from":"ann","audience":"web:alice","to":[],"more":{"queue":true},"body":{"text":"x"}}}"#,
-            r#"{"message_sent":{"id":"msg-aaaaaaab","kind":"message","from":"ann","audience":"web:*","to":[],"more":{"queue":true},"body":{"text":"x"}}}"#,
-            r#"{"message_sent":{"id":"msg-aaaaaaab","kind":"message","from":"po:ann","audience":"bob","to":["bob"],"more":{"origin":{"tag":"po","id":"msg-aaaaaaac","sent_ms":1770000000000}},"body":{"text":"x"}}}"#,
-            r#"{"message_sent":{"id":"msg-aaaaaaab","kind":"message","from":"po:ann","audience":"bob","to":["bob"],"more":{"origin":{"tag":"po","id":"msg-aaaaaaac","sent_ms":1770000000000,"place":{"bus":"00000000-0000-0000-0000-000000000001","seq":9,"oldest":7}}},"body":{"text":"x"}}}"#,
-            r#"{"message_relayed":{"id":"msg-aaaaaaab","there":"msg-aaaaaaac","receipts":[{"name":"alice","state":"unread"}]}}"#,
-            r#"{"message_held":{"id":"msg-aaaaaaab","why":"no_bus"}}"#,
-            r#"{"receipts_told":{"id":"msg-aaaaaaac","receipts":[{"name":"alice","state":"seen"}]}}"#,
-        ] {
-            let read: Event = serde_json::from_str(event).unwrap();
-            assert!(!read.is_progress(), "a power cut loses none: {read:?}");
-            assert_eq!(serde_json::to_string(&read).unwrap(), event);
-        }
-    }
-}

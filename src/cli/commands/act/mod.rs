@@ -3,6 +3,7 @@
 mod answer;
 mod cancel;
 mod given_text;
+mod other_project;
 mod send_arguments;
 mod stop_arguments;
 mod team_place;

@@ -5,11 +5,12 @@ use std::time::Duration;
 use clap::Args;
 
 use super::given_text::given;
+use super::other_project::directory_of;
 use super::team_place::{TeamPlace, Waiting};
 use crate::cli::Failure;
 use crate::cli::steer::Letter;
 use crate::domain::ids::MessageId;
-use crate::domain::messaging::{Priority, Signal, SignalError};
+use crate::domain::messaging::{Address, Priority, Signal};
 
 /// What to send, and to whom.
 #[derive(Clone, Debug, Args)]
@@ -17,6 +18,7 @@ use crate::domain::messaging::{Priority, Signal, SignalError};
 Examples:
   cli-team-bridge send codex \"use the new parser\"   send a line
   cli-team-bridge send @reviewer \"look at main\"     send a line to all reviewers
+  cli-team-bridge send web:alice \"it is out\"        send a line to a member of your project web
   cli-team-bridge send codex \"done?\" --wait 60      wait for the answer, and print it
   git diff | cli-team-bridge send codex -           send what stands on stdin
   cli-team-bridge messages --member codex           show what it wrote since")]
@@ -25,7 +27,7 @@ pub(crate) struct SendArguments {
     place: TeamPlace,
     #[command(flatten)]
     waiting: Waiting,
-    /// The member that gets it, or a group: @role, @lane, @capability, #topic, or all.
+    /// The member that gets it, or a group: @role, @lane, @capability, #topic, or all; after TAG: in that project of [projects].
     #[arg(value_name = "NAME")]
     to: String,
     /// The message; `-` reads it from stdin.
@@ -35,7 +37,7 @@ pub(crate) struct SendArguments {
     #[arg(long, value_name = "ID", value_parser = MessageId::parse)]
     reply_to: Option<MessageId>,
     /// What it is for, such as question, `request_review` or alert; a word that is none gets the list.
-    #[arg(long, value_name = "SIGNAL", value_parser = signal)]
+    #[arg(long, value_name = "SIGNAL", value_parser = Signal::parse_of_person)]
     signal: Option<Signal>,
     /// How much it matters: high and urgent interrupt the member's turn, where nothing else reaches it.
     #[arg(long, value_name = "PRIORITY", value_parser = Priority::ALL.map(Priority::as_str))]
@@ -49,12 +51,12 @@ pub(crate) struct SendArguments {
     wait: Option<u64>,
 }
 
-/// Parses a signal. What is none is told the words that a person sends.
-fn signal(text: &str) -> Result<Signal, SignalError> {
-    Signal::parse(text).map_err(|error| error.among(|class| class.is_for_person(true)))
-}
-
 pub(crate) fn run(arguments: &SendArguments) -> Result<(), Failure> {
+    let (place, to) = match Address::parse(&arguments.to) {
+        Ok(Address::Elsewhere { tag, rest }) => (arguments.place.at(directory_of(&tag)?), rest),
+        // The bus says what is wrong with another one.
+        _ => (arguments.place.clone(), arguments.to.clone()),
+    };
     let text = given(&arguments.text)?;
     let said = arguments.priority.as_deref().and_then(Priority::named);
     let letter = Letter {
@@ -62,8 +64,8 @@ pub(crate) fn run(arguments: &SendArguments) -> Result<(), Failure> {
         reply_to: arguments.reply_to.clone(),
         signal: arguments.signal.clone(),
         wait: arguments.wait.map(Duration::from_secs),
-        ..Letter::new(arguments.to.clone(), text)
+        ..Letter::new(to, text)
     };
     let patience = arguments.waiting.patience();
-    arguments.place.act(async move |team| team.send(letter, patience).await)
+    place.act(async move |team| team.send(letter, patience).await)
 }

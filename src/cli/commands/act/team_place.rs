@@ -34,6 +34,11 @@ impl Waiting {
 }
 
 impl TeamPlace {
+    /// Returns the same options for the project in this directory.
+    pub(super) fn at(&self, project: PathBuf) -> Self {
+        Self { project: Some(project), json: self.json }
+    }
+
     /// Acts on the team, and prints what came of it. It fails if the process that had to act did not.
     pub(super) fn act(
         &self,
