@@ -70,7 +70,8 @@ async fn a_question_crosses_and_its_answer_ends_the_wait_at_home() {
     assert_eq!(asked["reply"]["reply_to"], asked["message_id"]);
     assert_eq!(answered["recipients"][0]["name"], "po:orchestrator", "{answered}");
 
-    // The receipts come back: she has seen it, since she has answered.
+    // The receipts come back. Her next call proves that she has seen it.
+    alice.names().await;
     let shown = lead
         .until("check_messages", json!({"id": asked["message_id"]}), |shown| {
             shown["receipts"][0]["state"] == "seen"
