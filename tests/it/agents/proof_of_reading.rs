@@ -267,7 +267,7 @@ async fn a_claim_stays_if_its_agent_saw_it_and_is_undone_if_the_turn_ended_befor
     for (name, work, reads_answer) in [("ann", "end", true), ("carl", "hang", false)] {
         let task = lead.start(name, work).await;
         lead.until_waiting(name).await;
-        let look = json!({ "description": "look" });
+        let look = json!({ "description": format!("look, {name}") });
         let request = bob.call("request_task", look).await["request_id"].clone();
         bob.hear(|message| message["claimed_by"] == name).await;
         if reads_answer {
