@@ -38,6 +38,8 @@ pub(super) fn open(project: &Path) -> Result<Bus, HeldWhy> {
     }
     let opened = FileLog::open_present(&directory, &disk, options).map_err(BusError::from);
     match opened.map(|log| log.map(|log| Bus::open(Box::new(log))).transpose()) {
+        // A message from elsewhere would stop the sessions there, which know of none.
+        Ok(Ok(Some(_))) if !FileLog::is_raised(&directory, &*disk) => Err(HeldWhy::Older),
         Ok(Ok(Some(bus))) => Ok(bus),
         Ok(Ok(None)) => Err(HeldWhy::NoBus),
         Ok(Err(error)) | Err(error) => Err(why(&error)),

@@ -142,6 +142,8 @@ pub enum HeldWhy {
     Unusable,
     /// Its bus needs a newer version.
     Newer,
+    /// Its sessions are of a version that such a message would stop.
+    Older,
     /// The inbox of its recipient is full, or has as much from other projects as it takes.
     Full,
     /// Many later messages are there already, and an earlier one is not.
@@ -157,6 +159,7 @@ impl HeldWhy {
             Self::Unlisted => {
                 "no session here has that project in its `[projects]`, with the directory it had"
             }
+            Self::Older => "an older cli-team-bridge works in that project",
             Self::NoBus => "there is no team in that project yet",
             Self::Unusable => "the bus of that project cannot be used now",
             Self::Newer => "a newer cli-team-bridge works in that project",

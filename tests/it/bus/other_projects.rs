@@ -209,3 +209,21 @@ async fn the_person_writes_to_another_project_by_its_tag() {
     );
     alice.close().await;
 }
+
+/// The sessions of a bus of the first format know no messages from elsewhere, and would stop at one.
+#[tokio::test]
+async fn a_bus_of_the_first_format_takes_no_message_and_its_sessions_go_on() {
+    let (po, web) = two();
+    let alice = web.peer("alice").await;
+    alice.names().await;
+    let path = web.bus().join("bus.json");
+    let raised = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, raised.replace("\"format\":2", "\"format\":1")).unwrap();
+    let writer = po.peer("writer").await;
+    writer.send("web:alice", "hello").await;
+    let is_told = |message: &serde_json::Value| message["content"].to_string().contains("an older");
+    let told = writer.hear(is_told).await;
+    let told = told["content"].as_str().unwrap();
+    assert!(told.contains("an older cli-team-bridge works in that project"), "{told}");
+    assert_eq!(arrived(&web), Vec::<String>::new());
+}

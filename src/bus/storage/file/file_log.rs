@@ -76,6 +76,11 @@ impl FileLog {
         self.put_aside.as_deref()
     }
 
+    /// Says whether a bus has this version's format: sessions of earlier formats would stop at what is new in it.
+    pub fn is_raised(directory: &Path, disk: &dyn Disk) -> bool {
+        bus_json::is_raised(disk, directory)
+    }
+
     /// Opens an existing bus without creating anything. Returns none if there is no bus, or a foreign one.
     pub fn open_present(
         directory: &Path,
