@@ -42,13 +42,15 @@ pub(in crate::bus::rules) fn answer_is_due(writer: &mut Writer<'_>, id: &Message
     }
     if done >= most {
         writer.push(Event::MessageUnanswered { id: id.clone() });
+        // Nobody in another project is reminded.
+        let after =
+            if is_elsewhere { Notice::default() } else { notice![" after ", most, " reminders"] };
         let text = notice![
             debtor,
             " answered your message ",
             *id,
-            " after ",
-            most,
-            " reminders: ask somebody else, or go on without an answer"
+            after,
+            ": ask somebody else, or go on without an answer"
         ];
         return writer.notice(from, text);
     }
@@ -58,7 +60,7 @@ pub(in crate::bus::rules) fn answer_is_due(writer: &mut Writer<'_>, id: &Message
         debtor,
         " answered your message ",
         *id,
-        " yet; reminded ",
+        if is_elsewhere { " yet; you are told " } else { " yet; reminded " },
         done + 1,
         " of ",
         most,
