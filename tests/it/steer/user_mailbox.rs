@@ -6,7 +6,7 @@ use cli_team_bridge::mcp::client::{Forms, Lifecycle};
 use serde_json::{Value, json};
 
 use super::{done, json_of};
-use crate::support::{Member, Raw, Stage, until};
+use crate::support::{Member, Raw, Stage, Terminal, until};
 
 const SCRIPT: &str = r#"
 [[agents.default.turns]]
@@ -185,4 +185,27 @@ async fn the_person_waits_for_an_answer_and_reads_it_without_control_characters(
     assert!(said.starts_with("`bob` has not answered after 1."), "{said}");
     bob.close().await;
     cay.close().await;
+}
+
+#[tokio::test]
+async fn the_person_asks_and_answers_in_a_terminal() {
+    let stage = Stage::new("");
+    let ann = stage.peer("ann").await;
+    ann.names().await;
+    let question = ["send", "ann", "which port?", "--signal", "question", "--wait", "60"];
+    let asking = Terminal::run(&stage, &question, (24, 100));
+    let asked = ann.hear(|message| message["from"] == "human").await;
+    let answer = json!({"to": "human", "content": "port 8080", "reply_to": asked["id"]});
+    ann.call("send_message", answer).await;
+    asking.until_shows("port 8080").await;
+
+    let asked = json!({"to": "human", "content": "deploy?", "signal": "request_approval"});
+    let asked = ann.call("send_message", asked).await;
+    let id = asked["message_id"].as_str().unwrap();
+    let shown = Terminal::run(&stage, &["status"], (40, 120));
+    shown.until_shows("\"deploy?\"").await;
+    let _answering =
+        Terminal::run(&stage, &["send", "ann", "yes", "--reply-to", id, "--no-wait"], (24, 100));
+    let said = ann.hear(|message| message["from"] == "human").await;
+    assert_eq!((&said["content"], &said["reply_to"]), (&json!("yes"), &json!(id)));
 }

@@ -23,7 +23,8 @@ fn come_and_go(world: &mut World, lead: SessionId, departure: Departure) {
     world.send(agent, "orchestrator", "hello");
     world.send(agent, "human", "for you");
     let topic = crate::domain::member::Label::parse("releases").unwrap();
-    world.ask(agent, Operation::FollowTopic(topic));
+    world.ask(agent, Operation::FollowTopic(topic.clone()));
+    world.ask(agent, Operation::ClaimLane(topic));
     world.ask(lead, sending("#releases", "news", None));
     let request = world.open(agent);
     world.ask(lead, Operation::Claim(request.clone(), CALL));
@@ -86,7 +87,8 @@ fn held(state: &State) -> usize {
     let timers: Vec<(Due, u64, u64)> = timers.clone().into();
     let of_sessions = sessions.values().map(|session| {
         let topics = session.traits.topics.len();
-        session.in_flight.len() + session.waits.len() + session.queue.len() + topics
+        let owned = session.lanes.len() + topics;
+        session.in_flight.len() + session.waits.len() + session.queue.len() + owned
     });
     let unread = members.values().map(|member| member.unread.len());
     [
