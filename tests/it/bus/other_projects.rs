@@ -226,4 +226,6 @@ async fn a_bus_of_the_first_format_takes_no_message_and_its_sessions_go_on() {
     let told = told["content"].as_str().unwrap();
     assert!(told.contains("an older cli-team-bridge works in that project"), "{told}");
     assert_eq!(arrived(&web), Vec::<String>::new());
+    alice.close().await;
+    writer.close().await;
 }

@@ -208,4 +208,5 @@ async fn the_person_asks_and_answers_in_a_terminal() {
         Terminal::run(&stage, &["send", "ann", "yes", "--reply-to", id, "--no-wait"], (24, 100));
     let said = ann.hear(|message| message["from"] == "human").await;
     assert_eq!((&said["content"], &said["reply_to"]), (&json!("yes"), &json!(id)));
+    ann.close().await;
 }
