@@ -22,6 +22,12 @@ pub(super) struct Errand {
     pub(super) receipts: Vec<(Arrived, Vec<ReceiptElsewhere>)>,
 }
 
+/// Says whether this session takes anything to other projects, so that nobody looks at directories for nothing.
+pub(super) fn has_errands(state: &State, me: SessionId) -> bool {
+    state.couriers().contains(&me)
+        && (!state.outbox().is_empty() || state.receipts_to_tell().next().is_some())
+}
+
 /// Returns what this session is to take to other projects: nothing if others do, or if it knows another directory by a tag than its team.
 pub(super) fn errands(
     state: &State,

@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::errands::{Errand, errands};
+use super::errands::{Errand, errands, has_errands};
 use super::known_projects::KnownProjects;
 use super::open_other;
 use super::run_errand::{Ended, hold, run};
@@ -54,9 +54,14 @@ async fn look(me: Membership, projects: KnownProjects, end: CancellationToken) {
             tracing::debug!("failed to look what is for other projects: {error}");
         }
         rests.retain(|_, until| *until > Instant::now());
-        let listed = projects.listed();
-        let now_ms = clock::now().wall_ms;
-        for (tag, errand) in me.bus().look(|state| errands(state, me.session(), &listed, now_ms)) {
+        let session = me.session();
+        let all = if me.bus().look(|state| has_errands(state, session)) {
+            let (listed, now_ms) = (projects.listed(), clock::now().wall_ms);
+            me.bus().look(|state| errands(state, session, &listed, now_ms))
+        } else {
+            BTreeMap::new()
+        };
+        for (tag, errand) in all {
             if let Some(since) = under_way.get(&tag) {
                 if since.elapsed() > wait_times::ERRAND {
                     hold(&me, &errand.letters, HeldWhy::Unusable).await;
