@@ -11,8 +11,7 @@ use super::{
     health, human_wish, members, messages, outward, overdue, permissions, requests, tasks,
     workflows,
 };
-use crate::bus::event::Event;
-use crate::bus::event::Proposal;
+use crate::bus::event::{Event, Proposal};
 use crate::bus::state::{State, Wait};
 use crate::domain::ids::SessionId;
 use crate::domain::member::MemberKind;

@@ -13,7 +13,7 @@ use crate::bus::rules::requests::{claimable_by, show_requests};
 use crate::bus::rules::tasks::write_assigned;
 use crate::bus::state::{Member, State};
 use crate::domain::ids::SessionId;
-use crate::domain::member::{MemberKind, SessionNumber, Traits};
+use crate::domain::member::{Label, MemberKind, SessionNumber, Traits};
 use crate::domain::messaging::Group;
 use crate::domain::name::Name;
 
@@ -81,22 +81,28 @@ fn without_lane_of_others(
     traits: &Traits,
 ) -> (Traits, Option<Notice>) {
     let mut traits = traits.clone();
-    let lane = traits.lane.take_if(|lane| {
-        writer.state.lane_owner(lane.as_str()).is_none()
-            && check_word(writer.state, session, lane).is_err()
+    let is_free = |lane: &&Label| writer.state.lane_owner(lane.as_str()).is_none();
+    let lane = traits.lane.as_ref().filter(is_free);
+    let Some(refusal) = lane.and_then(|lane| check_word(writer.state, session, lane).err()) else {
+        return (traits, None);
+    };
+    let why = match refusal {
+        Refusal::LaneMeansOthers { of, .. } => {
+            notice!["means ", of, " by its name, a role or a capability"]
+        }
+        _ => notice!["has a meaning of its own"],
+    };
+    let told = traits.lane.take().map(|lane| {
+        let address = Group::Word(lane);
+        notice![
+            "the lane ",
+            address,
+            " is not yours, as that ",
+            why,
+            ": give your lane another word"
+        ]
     });
-    let refused = lane.map(|lane| {
-        let meant = check_word(writer.state, session, &lane).err();
-        let start = notice!["the lane ", Group::Word(lane), " is not yours, as that "];
-        let end = match meant {
-            Some(Refusal::LaneMeansOthers { of, .. }) => {
-                notice!["means ", of, " by its name, a role or a capability"]
-            }
-            _ => notice!["has a meaning of its own"],
-        };
-        notice![start, end, ": give your lane another word"]
-    });
-    (traits, refused)
+    (traits, told)
 }
 
 /// Notifies a newcomer that an existing bus was set aside. The notice is in the append with which it joins, so it cannot get lost.

@@ -34,7 +34,7 @@ pub(in crate::bus::rules) fn claim(
     if !writer.state.may_claim(me, request) {
         return Err(not_for_you(writer, request));
     }
-    // A claim costs nothing, but what a release costs would never be paid by who claims again and again.
+    // A claim costs nothing, and a release is never refused. Without this, the two in turn would have no limit.
     check_rate(writer, &me.name)?;
     writer.push(Event::RequestClaimed { id: id.clone(), by: me.name.clone(), session: me.id });
     if me.owner.is_some() {
