@@ -8,10 +8,10 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use super::{Appended, Log, LogError, LogPosition, Presence, Proposal, Replica, Standing, Verdict};
-use crate::bus::event::{Body, Event, Joined, MessageSent};
+use crate::bus::event::{Event, Joined, MessageSent};
 use crate::domain::ids::{CommandId, MessageId, SessionId, TaskId};
 use crate::domain::member::MemberKind;
-use crate::domain::messaging::{Audience, Author, MessageKind, Priority};
+use crate::domain::messaging::Audience;
 use crate::domain::name::Name;
 
 /// The deadline of a wait in a test. A working log ends it much earlier.
@@ -39,22 +39,10 @@ pub(crate) fn joined(number: u128) -> Event {
 }
 
 pub(crate) fn sent(number: u64, text: &str) -> Event {
+    let (from, to) = (name("member-1"), name("member-2"));
     Event::MessageSent(MessageSent {
-        id: MessageId::from_bits(number),
-        kind: MessageKind::Message,
-        from: Author::Member(name("member-1")),
-        audience: Audience::One(name("member-2")),
-        to: vec![name("member-2")].into(),
-        request: None,
-        task: None,
-        claimed_by: None,
-        reply_to: None,
-        thread: None,
-        ends: Vec::new(),
-        priority: Priority::Normal,
-        quiet: false,
-        more: None,
-        body: Body::Text(text.to_owned()),
+        to: vec![to.clone()].into(),
+        ..MessageSent::plain(MessageId::from_bits(number), from, Audience::One(to), text)
     })
 }
 

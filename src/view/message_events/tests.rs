@@ -33,22 +33,12 @@ fn call(number: u64) -> CallId {
 
 /// A message of ann, which may answer an earlier one.
 fn sent(number: u64, answers: Option<u64>) -> MessageSent {
+    let to = Audience::One(name("ben"));
     MessageSent {
-        id: id(number),
-        kind: MessageKind::Message,
-        from: Author::Member(name("ann")),
-        audience: Audience::One(name("ben")),
         to: vec![name("ben")].into(),
-        request: None,
-        task: None,
-        claimed_by: None,
         reply_to: answers.map(id),
         thread: answers.map(id),
-        ends: Vec::new(),
-        priority: Priority::Normal,
-        quiet: false,
-        more: None,
-        body: Body::Text(format!("number {number}")),
+        ..MessageSent::plain(id(number), name("ann"), to, &format!("number {number}"))
     }
 }
 

@@ -12,8 +12,8 @@ use crate::bus::state::State;
 use crate::domain::ids::{CallId, MessageId, RequestId, SessionId};
 use crate::domain::member::Departure;
 use crate::domain::messaging::{
-    Acknowledgement, Audience, Author, ConflictEnd, ConflictStep, DeliveryMethod, MessageKind,
-    Priority, ReceiptElsewhere, StateElsewhere,
+    Acknowledgement, Audience, Author, ConflictEnd, ConflictStep, DeliveryMethod, ReceiptElsewhere,
+    StateElsewhere,
 };
 use crate::domain::name::Name;
 use crate::domain::text::content_hash::ContentHash;
@@ -64,21 +64,10 @@ fn call(number: u64) -> CallId {
 /// A message from ann to ben.
 fn message(number: u64, thread: Option<u64>) -> MessageSent {
     MessageSent {
-        id: id(number),
-        kind: MessageKind::Message,
-        from: Author::Member(name("ann")),
-        audience: Audience::One(name("ben")),
         to: vec![name("ben")].into(),
-        request: None,
-        task: None,
-        claimed_by: None,
         reply_to: thread.map(id),
         thread: thread.map(id),
-        ends: Vec::new(),
-        priority: Priority::Normal,
-        quiet: false,
-        more: None,
-        body: Body::Text("a\nplan".to_owned()),
+        ..MessageSent::plain(id(number), name("ann"), Audience::One(name("ben")), "a\nplan")
     }
 }
 
