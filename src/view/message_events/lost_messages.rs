@@ -37,7 +37,9 @@ impl LostMessages {
                         .extend(self.carried.remove(&(*session, *call)).into_iter().flatten());
                 }
                 Event::MessageAcknowledged(said) => {
-                    self.unshown.retain(|id, _| !said.ids.contains(id));
+                    for id in &said.ids {
+                        self.unshown.remove(id);
+                    }
                     for ids in self.carried.values_mut() {
                         ids.retain(|(id, _)| !said.ids.contains(id));
                     }

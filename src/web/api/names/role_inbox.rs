@@ -75,7 +75,12 @@ impl Cursor {
     }
 
     fn is_before(&self, message: &Message) -> bool {
-        (self.above + 1..=self.up_to).contains(&message.seq) && place(message) > self.last
+        self.is_before_place(place(message))
+    }
+
+    fn is_before_place(&self, place: (u16, u64)) -> bool {
+        let (_, seq) = place;
+        self.above < seq && seq <= self.up_to && place > self.last
     }
 
     /// Goes on behind what is there, once all of it was read.
@@ -151,6 +156,14 @@ fn pending(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cursor_of_any_numbers_is_a_place() {
+        let cursor = Cursor::parse(&format!("{0}-{0}-0-0", u64::MAX)).unwrap();
+        assert!(!cursor.is_before_place((500, 1)));
+        let all = Cursor::parse(&format!("0-{}-0-0", u64::MAX)).unwrap();
+        assert!(all.is_before_place((500, u64::MAX)));
+    }
 
     #[test]
     fn a_cursor_reads_back_and_nothing_else_does() {
