@@ -296,9 +296,23 @@ async function scrolls(browser) {
 // The package's own arguments take the walls between origins down, which are a part of what is looked at.
 const unwanted = /single-process|web-security|insecure-content|site-isolation|IsolateOrigins/;
 const arguments_ = packaged.args.filter((argument) => !unwanted.test(argument));
-const browser = await driver.launch({ executablePath: await packaged.executablePath(), args: arguments_, headless: true });
 process.on("unhandledRejection", (error) => {
   console.error(error);
   process.exit(1);
 });
+
+// The browser is not ours, and has crashed before it had a page.
+async function launched() {
+  const how = { executablePath: await packaged.executablePath(), args: arguments_, headless: true };
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await driver.launch(how);
+    } catch (error) {
+      if (attempt === 3) throw error;
+      console.error(`the browser did not start: ${error.message.split("\n")[0]}`);
+    }
+  }
+}
+
+const browser = await launched();
 await { looks, scrolls }[process.argv[2]](browser);
