@@ -122,6 +122,11 @@ fn join(decision: &mut Decision<'_>, before: &State, new: &NewMember) -> Result<
         {
             writer.push(Event::ArbiterSet { arbiter: arbiter.clone() });
         }
+        if let Some(limits) = new.description.limits
+            && outward::sets_up_team(writer.state, new.session)
+        {
+            health::limit(writer, new.session, limits)?;
+        }
         Ok(())
     })?;
     let is_needed = |name: &Name| session_summary::is_needed(before, name);

@@ -153,7 +153,7 @@ struct PeerPlace {
 
 impl PeerPlace {
     /// Finds where and as whom the session joins, and keeps that. A peer needs no profiles of the configuration, but the setting of where
-    /// the bus may be, the pool of names, and who decides disagreements.
+    /// the bus may be, the pool of names, who decides disagreements, and how fast members send.
     fn find(&self, config: Option<&Config>) -> Result<(Outside, Joining), Failure> {
         let (networks, pool) = match config {
             Some(config) => (open_bus::networks(config), config.pool()),
@@ -162,6 +162,7 @@ impl PeerPlace {
         let mut joining = self.joining(pool)?;
         if let Some(config) = config {
             joining.description.arbiter = Some(config.arbiter().clone());
+            joining.description.limits = Some(config.limits().team());
             let projects = known_projects(config, &self.project);
             joining.description.projects = Some(projects.listed());
             self.projects.get_or_init(|| projects);

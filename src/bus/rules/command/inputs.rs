@@ -3,6 +3,7 @@
 use crate::bus::event::{Body, Question, Starting, TaskReport};
 use crate::domain::access_key::{KeyHash, KeyScope};
 use crate::domain::ids::{KeyId, MessageId, PermissionId, SessionId, TaskId, WorkflowId};
+use crate::domain::limits::TeamLimits;
 use crate::domain::member::{MemberKind, ProcessMark, Traits};
 use crate::domain::messaging::{Arbiter, Group, ListedProjects, MessageKind, Priority, Signal};
 use crate::domain::name::Name;
@@ -64,6 +65,8 @@ pub struct Description {
     pub arbiter: Option<Arbiter>,
     /// The projects whose members can be written to; none says nothing of them.
     pub projects: Option<ListedProjects>,
+    /// The limits of its team, if it comes without an orchestrator, which sets them itself.
+    pub limits: Option<TeamLimits>,
 }
 
 /// A session whose presence no process holds.

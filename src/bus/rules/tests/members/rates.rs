@@ -40,6 +40,36 @@ fn too_fast(world: &mut World, by: SessionId, operation: Operation) -> u64 {
     }
 }
 
+/// A peer whose configuration has a burst of so many messages.
+fn peer_with_burst(world: &mut World, called: &str, message_burst: u64) -> SessionId {
+    let mut new = world.joining(NameChoice::Chosen(name(called)), MemberKind::Peer, &[]);
+    new.description.limits =
+        Some(TeamLimits { messages_per_minute: 60, message_burst, ..TeamLimits::default() });
+    let session = new.session;
+    world.ask(None, Operation::Join(Box::new(new)));
+    session
+}
+
+#[test]
+fn a_peer_that_begins_a_team_sets_its_limits_and_one_that_comes_later_does_not() {
+    let mut world = World::new();
+    let ann = peer_with_burst(&mut world, "ann", 3);
+    let bob = peer_with_burst(&mut world, "bob", 9);
+    for (peer, to) in [(ann, "bob"), (bob, "ann")] {
+        for number in 0..3 {
+            world.send(peer, to, &format!("number {number}"));
+        }
+        assert_eq!(too_fast(&mut world, peer, sending(to, "one more", None)), 1_000);
+    }
+    // An orchestrator brings its own, which last when it has left.
+    let lead = world.lead();
+    let limits = TeamLimits { messages_per_minute: 60, message_burst: 4, ..TeamLimits::default() };
+    world.ask(lead, Operation::Limit(limits));
+    world.leave(lead);
+    world.send(ann, "bob", "one more");
+    assert_eq!(world.state.limits().message_burst, 4);
+}
+
 #[test]
 fn a_member_that_sends_too_fast_is_told_when_to_go_on() {
     let (mut world, lead, ann) = team(60, 3);
