@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::asked_request::Asked;
 use super::consistent_state::{check_inboxes, check_sessions};
-use super::ledgers::{AnswersLedger, ConflictLedger, LaneLedger, LeadLedger, PaceLedger};
-use crate::bus::event::{
-    Entry, Event, MessageAcknowledged, MessageSent, ProvenClaim, UnheardClaim,
+use super::ledgers::{
+    AnswersLedger, ConflictLedger, CrossingLedger, LaneLedger, LeadLedger, PaceLedger, counts,
 };
+use crate::bus::event::{Entry, Event, MessageAcknowledged, ProvenClaim, UnheardClaim};
 use crate::bus::state::{Delivery, State};
 use crate::domain::ids::{CallId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::member::SessionNumber;
@@ -57,6 +57,7 @@ pub(super) struct Ledger {
     lanes: LaneLedger,
     lead: LeadLedger,
     conflicts: ConflictLedger,
+    crossings: CrossingLedger,
     /// The unheard claims, each with the call whose answer it depends on.
     pub(super) unheard: BTreeMap<RequestId, (SessionId, CallId)>,
     /// The assigners of unfinished tasks.
@@ -93,7 +94,7 @@ impl Ledger {
                 Event::LimitsSet(limits) => {
                     self.paces.limit(*limits);
                 }
-                Event::MessageSent(sent) if self.is_counted(entry.by, sent) => {
+                Event::MessageSent(sent) if counts(entry.by, sent, &self.requests) => {
                     self.paces.check(entry, sent.from.member(), Some(sent), &self.ended);
                 }
                 Event::RequestOpened(opened) => {
@@ -108,25 +109,10 @@ impl Ledger {
             self.answers.enter(event);
             self.lanes.enter(event);
             self.conflicts.enter(event);
+            self.crossings.enter(event);
             self.enter_event(seq, event);
         }
         self.lead.enter(entry);
-    }
-
-    /// Says whether a message counts for the rate: all but notices, the news of a claim, and the answer of an owner to its requester.
-    fn is_counted(&self, by: Option<SessionId>, sent: &MessageSent) -> bool {
-        let asked = sent.request.as_ref().and_then(|id| self.requests.get(id));
-        let is_owners = asked.is_some_and(|asked| {
-            sent.class().answers()
-                && asked.owner == by
-                && by.is_some()
-                && sent.to.named() == [asked.from.clone()]
-        });
-        match sent.kind {
-            MessageKind::Message | MessageKind::Broadcast => true,
-            MessageKind::Response => sent.claimed_by.is_none() && !is_owners,
-            _ => false,
-        }
     }
 
     #[expect(clippy::too_many_lines, reason = "one arm per kind of event")]
@@ -215,6 +201,7 @@ impl Ledger {
                 }
             }
             Event::MessageExpired { id, member } => self.end(id, member),
+            Event::MessageRelayed(relayed) => drop(self.queued.remove(&relayed.id)),
             Event::MessageUnclaimed { id } => {
                 assert!(self.queued.remove(id).is_some(), "it has waited");
             }
@@ -442,6 +429,7 @@ impl Ledger {
         self.lanes.check(state);
         self.lead.check(state);
         self.conflicts.check(state);
+        self.crossings.check(state);
         self.answers.check(state);
         self.check_members(state);
         self.check_messages(state);

@@ -13,6 +13,7 @@ mod odd_events;
 mod ledgers;
 mod ledger;
 mod model_step;
+mod neighbour;
 mod nothing_is_lost;
 mod model_inputs;
 mod world;

@@ -2,12 +2,16 @@
 
 use proptest::sample::Index;
 
-use crate::bus::event::{Body, Envelope};
-use crate::bus::rules::{ClaimUpdate, Description, HumanWish, NewTask, Operation};
-use crate::domain::ids::MessageId;
+use super::neighbour::listed;
+use crate::bus::event::{Body, Envelope, Starting, TaskReport};
+use crate::bus::rules::{
+    ClaimUpdate, Description, Ending, HumanWish, NameChoice, NewAgent, NewTask, Operation,
+};
+use crate::domain::ids::{MessageId, SessionId};
 use crate::domain::member::{Label, MemberKind, PLAN_ROLE, Traits};
 use crate::domain::messaging::{Priority, Signal, Urgency, scaled};
 use crate::domain::name::Name;
+use crate::domain::task::TaskStatus;
 
 #[expect(
     clippy::trivially_copy_pass_by_ref,
@@ -40,6 +44,7 @@ pub(super) fn says(number: u128, kind: MemberKind) -> (Vec<String>, Description)
         1 if kind == MemberKind::Orchestrator => description.takes_lead = true,
         _ => {}
     }
+    description.projects = (number % 5 < 4).then(|| listed(number));
     (roles, description)
 }
 
@@ -109,6 +114,34 @@ pub(super) fn task() -> NewTask {
         permissions: None,
         priority: Priority::Normal,
         step: None,
+    }
+}
+
+/// Starts an agent with a task.
+pub(super) fn starting(session: SessionId) -> Operation {
+    let starting = Starting {
+        session,
+        name: name("overwritten"),
+        chosen: false,
+        profile: "codex".into(),
+        model: None,
+        cwd: "/project".into(),
+        roles: Vec::new(),
+        owner: session,
+        token_hash: String::new(),
+    };
+    let choice = NameChoice::Like(name("codex"));
+    Operation::Start(Box::new(NewAgent::new(choice, starting)), Some(task()))
+}
+
+/// A task is done.
+pub(super) fn ending() -> Ending {
+    Ending {
+        status: TaskStatus::Done,
+        output: text(),
+        stop_reason: None,
+        error: None,
+        report: TaskReport::default(),
     }
 }
 

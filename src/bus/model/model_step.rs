@@ -33,6 +33,12 @@ pub(super) enum ModelStep {
     UserWord(Index, Index),
     /// A member writes to one of a few groups.
     SendToGroup(Index, u8, Option<Index>),
+    /// A member writes to the other project.
+    SendThere(Index, u8, Option<Index>),
+    /// A courier reports what has become of a message to or from the other project.
+    Report(Index, Index, u8),
+    /// Something comes from the other project.
+    Comes(Index, u8),
     /// A member follows one of the topics, or leaves it.
     Follow(Index, bool),
     /// A member claims one of the lanes, or gives it up.
@@ -104,6 +110,11 @@ pub(super) fn step() -> impl Strategy<Value = ModelStep> {
         1 => (one(), one()).prop_map(|(to, answered)| ModelStep::UserWord(to, answered)),
         3 => (one(), 0..GROUPS, maybe())
             .prop_map(|(by, group, reply)| ModelStep::SendToGroup(by, group, reply)),
+        2 => (one(), 0..16u8, maybe())
+            .prop_map(|(by, how, reply)| ModelStep::SendThere(by, how, reply)),
+        2 => (one(), one(), 0..16u8)
+            .prop_map(|(by, which, how)| ModelStep::Report(by, which, how)),
+        2 => (one(), 0..16u8).prop_map(|(which, how)| ModelStep::Comes(which, how)),
         2 => (one(), any::<bool>()).prop_map(|(by, follows)| ModelStep::Follow(by, follows)),
         2 => (one(), 0..2u8, any::<bool>())
             .prop_map(|(by, lane, claims)| ModelStep::Lane(by, lane, claims)),

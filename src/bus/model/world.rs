@@ -7,15 +7,16 @@ use uuid::Uuid;
 
 use super::ledger::Ledger;
 use super::model_inputs::{
-    choose, claim_update, group, lane, name, one_of_few_texts, opening, says, sending, task, text,
-    user_word,
+    choose, claim_update, ending, group, lane, name, one_of_few_texts, opening, says, sending,
+    starting, task, text, user_word,
 };
 use super::model_step::ModelStep;
+use super::neighbour::{Neighbour, report, sending_there};
 use crate::bus::error::BusError;
-use crate::bus::event::{Event, Starting, TaskReport};
+use crate::bus::event::Event;
 use crate::bus::replica::Replica;
 use crate::bus::rules::{
-    Broken, Command, DeadSession, Ending, NameChoice, NewAgent, NewMember, Operation, Pick, Refusal,
+    Broken, Command, DeadSession, NameChoice, NewMember, Operation, Pick, Refusal,
 };
 use crate::bus::shared::append_command;
 use crate::bus::state::State;
@@ -48,6 +49,7 @@ pub(super) struct World {
     requests: Vec<RequestId>,
     tasks: Vec<TaskId>,
     messages: Vec<MessageId>,
+    neighbour: Neighbour,
     last: Option<Command>,
 }
 
@@ -70,6 +72,7 @@ impl World {
             requests: Vec::new(),
             tasks: Vec::new(),
             messages: Vec::new(),
+            neighbour: Neighbour::default(),
             last: None,
         }
     }
@@ -115,6 +118,11 @@ impl World {
             ModelStep::Beat(which) => {
                 let back = choose(&self.sessions, which).into_iter().collect();
                 drop(self.ask(handle, None, Operation::Back(back)));
+            }
+            ModelStep::Comes(which, how) => {
+                let state = &self.handles[handle].1.state;
+                let comes = self.neighbour.comes(state, &self.messages, which, *how);
+                drop(comes.map(|comes| self.ask(handle, None, comes)));
             }
             ModelStep::Die(which) => self.dead.extend(choose(&self.sessions, which)),
             _ => self.take_members_step(handle, step),
@@ -189,6 +197,13 @@ impl World {
                 let reply_to = reply_to.as_ref().and_then(|index| choose(&self.messages, index));
                 let envelope = u8::try_from(self.ids % 16).unwrap();
                 (member(by)?, sending(group(*number).into(), self.ids, reply_to, envelope))
+            }
+            ModelStep::SendThere(by, how, reply_to) => {
+                let reply_to = reply_to.as_ref().and_then(|index| choose(&self.messages, index));
+                (member(by)?, sending_there(*how, self.ids, reply_to))
+            }
+            ModelStep::Report(by, which, how) => {
+                (member(by)?, report(&self.newest().state, &self.messages, which, *how)?)
             }
             ModelStep::Lane(by, number, claims) => {
                 let how = if *claims { Operation::ClaimLane } else { Operation::ReleaseLane };
@@ -320,35 +335,16 @@ impl World {
         let task = state.task(&id)?;
         let agent = state.session(task.session)?;
         let by = agent.owner?;
-        let ending = Ending {
-            status: TaskStatus::Done,
-            output: text(),
-            stop_reason: None,
-            error: None,
-            report: TaskReport::default(),
-        };
         match task.status {
             TaskStatus::Queued if agent.running.is_none() => Some((by, Operation::StartTask(id))),
-            _ => Some((by, Operation::FinishTask(id, Box::new(ending)))),
+            _ => Some((by, Operation::FinishTask(id, Box::new(ending())))),
         }
     }
 
     fn start(&mut self) -> Operation {
         let session = SessionId(self.fresh());
         self.sessions.push(session);
-        let starting = Starting {
-            session,
-            name: name("overwritten"),
-            chosen: false,
-            profile: "codex".into(),
-            model: None,
-            cwd: "/project".into(),
-            roles: Vec::new(),
-            owner: session,
-            token_hash: String::new(),
-        };
-        let choice = NameChoice::Like(name("codex"));
-        Operation::Start(Box::new(NewAgent::new(choice, starting)), Some(task()))
+        starting(session)
     }
 
     fn join(&mut self, handle: usize, choice: NameChoice, dead: Vec<DeadSession>) {
@@ -480,6 +476,7 @@ impl World {
                 now.tick.boot = replica.state.boot;
                 let Some(due_ms) = replica.state.earliest_due_ms(*now) else {
                     assert!(replica.state.awaited.is_empty(), "an answer is awaited for ever");
+                    assert!(replica.state.outbox().is_empty(), "a message is on its way for ever");
                     return;
                 };
                 let left_ms = due_ms.saturating_sub(now.tick.ms);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::bus::event::{Entry, Event, MessageSent, RequestOpened};
 use crate::bus::model::asked_request::Asked;
-use crate::domain::ids::{MessageId, RequestId};
+use crate::domain::ids::{MessageId, RequestId, SessionId};
 use crate::domain::limits::TeamLimits;
 use crate::domain::messaging::{MessageKind, RequestStatus};
 use crate::domain::name::Name;
@@ -104,6 +104,26 @@ impl PaceLedger {
             let allowed = burst * 60_000 + (now_ms - since_ms) * rate;
             assert!(count * 60_000 <= allowed, "{count} messages in {} ms", now_ms - since_ms);
         }
+    }
+}
+
+/// Says whether a message counts for the rate: all but notices, the news of a claim, and the answer of an owner to its requester.
+pub(in crate::bus::model) fn counts(
+    by: Option<SessionId>,
+    sent: &MessageSent,
+    requests: &BTreeMap<RequestId, Asked>,
+) -> bool {
+    let asked = sent.request.as_ref().and_then(|id| requests.get(id));
+    let is_owners = asked.is_some_and(|asked| {
+        sent.class().answers()
+            && asked.owner == by
+            && by.is_some()
+            && sent.to.named() == [asked.from.clone()]
+    });
+    match sent.kind {
+        MessageKind::Message | MessageKind::Broadcast => true,
+        MessageKind::Response => sent.claimed_by.is_none() && !is_owners,
+        _ => false,
     }
 }
 

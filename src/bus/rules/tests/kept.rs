@@ -1,11 +1,12 @@
 //! The state stays small although agents come and go for months.
 
+use super::envelope::{sending_with, signal};
 use super::*;
 use crate::bus::event::{Runs, TaskReport};
 use crate::bus::rules::Ending;
 use crate::bus::state::Due;
 use crate::domain::limits;
-use crate::domain::member::ProcessMark;
+use crate::domain::member::{Label, ProcessMark};
 use crate::domain::task::{TaskError, TaskStatus};
 use crate::domain::wait_times;
 
@@ -22,7 +23,18 @@ fn come_and_go(world: &mut World, lead: SessionId, departure: Departure) {
     world.ask(lead, Operation::StartTask(task.clone()));
     world.send(agent, "orchestrator", "hello");
     world.send(agent, "human", "for you");
-    let topic = crate::domain::member::Label::parse("releases").unwrap();
+    let topic = Label::parse("releases").unwrap();
+    world.ask(lead, Operation::WebhookSent(topic.clone(), world.next_seq));
+    // They disagree in a thread, until one agrees.
+    let plan = world.send(lead, "codex", "one log for everything");
+    let (call, _) = world.take(agent);
+    let disagreeing = sending_with("orchestrator", signal("disagree_with"), Some(&plan));
+    let events = world.ask(agent, disagreeing);
+    let other = all_sent(&events).next().unwrap().id.clone();
+    world.settle(agent, call, true);
+    let (call, _) = world.take(lead);
+    world.reply_with(lead, "codex", signal("agree_with"), &other);
+    world.settle(lead, call, true);
     world.ask(agent, Operation::FollowTopic(topic.clone()));
     world.ask(agent, Operation::ClaimLane(topic));
     world.ask(lead, sending("#releases", "news", None));
@@ -47,7 +59,7 @@ fn come_and_go(world: &mut World, lead: SessionId, departure: Departure) {
 
 /// Returns the number of things in the state, without the headers of ended ones, which have a limit and a test of their own. A new
 /// field must be counted here too.
-fn held(state: &State) -> usize {
+pub(super) fn held(state: &State) -> usize {
     let State {
         boot: _,
         members,
@@ -136,6 +148,7 @@ fn agents_that_come_and_go_leave_a_state_of_bounded_size() {
     assert_eq!(come_and_go(100), full);
     assert_eq!(world.state.commands.len(), limits::KEPT_COMMANDS);
     assert_eq!(world.state.unswept.len(), limits::KEPT_UNSWEPT);
+    assert_eq!(world.state.ended_conflicts.len(), limits::KEPT_CONFLICTS);
 }
 
 #[test]

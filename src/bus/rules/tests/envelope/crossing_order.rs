@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 
 use uuid::Uuid;
 
-use super::crossings::{arriving, carry, join_with, label, mark, project};
+use super::crossings::{arriving, carry, carry_receipts, join_with, label, mark, project};
+use super::signal;
 use crate::bus::event::{ProjectsListed, Proposal, Skip};
+use crate::bus::rules::tests::kept::held;
 use crate::bus::rules::tests::*;
 use crate::bus::rules::{Crossing, Description};
 use crate::bus::state::Message;
 use crate::domain::limits;
 use crate::domain::messaging::{Arbiter, ListedProjects};
+use crate::domain::wait_times;
 
 #[test]
 fn a_late_courier_brings_nothing_twice_however_many_have_come_meanwhile() {
@@ -167,4 +170,42 @@ fn what_the_first_version_with_other_projects_left_goes_on() {
     assert_eq!((known.mark, known.since), (mark("web"), 0));
     carry(&mut po, "po", &mut web, 2);
     assert_eq!(po.state.outbox().len(), 0);
+}
+
+/// One asks in the other project, is answered, and both read.
+fn ask_across(po: &mut World, web: &mut World) {
+    let (writer, alice) = (session_of(po, "writer"), session_of(web, "alice"));
+    let asked = po.send_with(writer, "web:alice", signal("question"));
+    let there = carry(po, "po", web, 2).unwrap();
+    let (read, _) = web.take(alice);
+    web.settle(alice, read, true);
+    carry_receipts(web, "web", po);
+    web.reply_with(alice, "po:writer", signal("answer"), &there);
+    carry(web, "web", po, 2).unwrap();
+    let (read, _) = po.take(writer);
+    po.settle(writer, read, true);
+    carry_receipts(po, "po", web);
+    assert_eq!(po.state.awaited_answer(&asked), None);
+}
+
+fn session_of(world: &World, called: &str) -> SessionId {
+    world.state.live(&name(called)).unwrap().id
+}
+
+#[test]
+fn what_goes_between_two_projects_leaves_states_of_bounded_size() {
+    let (mut po, mut web) = (project("po"), project("web"));
+    (po.peer("writer"), web.peer("alice"));
+    let mut go_on = |rounds: usize| {
+        for _ in 0..rounds {
+            ask_across(&mut po, &mut web);
+            // Both are shown the same all the time, so nothing is a double.
+            po.pass(wait_times::DOUBLE_MS);
+            web.pass(wait_times::DOUBLE_MS);
+        }
+        (held(&po.state), held(&web.state))
+    };
+    // Enough to fill every bounded list, also that of commands.
+    let full = go_on(limits::KEPT_COMMANDS / 4);
+    assert_eq!(go_on(50), full);
 }

@@ -105,7 +105,7 @@ pub(super) fn carry(
 }
 
 /// Takes the first receipts back that have changed.
-fn carry_receipts(from: &mut World, own: &str, to: &mut World) {
+pub(super) fn carry_receipts(from: &mut World, own: &str, to: &mut World) {
     let (arrived, receipts) = from.state.receipts_to_tell().next().unwrap();
     let (local, id) = (arrived.id.clone(), arrived.origin.id.clone());
     let (from_tag, there, told) = (label(own), local.clone(), receipts.clone());

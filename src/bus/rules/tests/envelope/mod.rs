@@ -13,3 +13,5 @@ mod signals;
 mod urgency;
 mod user_questions;
 mod waits_for_answers;
+
+pub(super) use self::sending::{sending_with, signal};

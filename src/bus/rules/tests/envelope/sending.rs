@@ -5,7 +5,11 @@ use crate::bus::rules::tests::*;
 use crate::domain::messaging::{Priority, Signal, scaled};
 
 /// Makes an operation that sends something with an envelope.
-pub(super) fn sending_with(to: &str, more: Envelope, reply_to: Option<&MessageId>) -> Operation {
+pub(in crate::bus::rules::tests) fn sending_with(
+    to: &str,
+    more: Envelope,
+    reply_to: Option<&MessageId>,
+) -> Operation {
     let (priority, urgency) = scaled(None, more.urgency, more.signal.as_ref());
     Operation::Send {
         to: to.into(),
@@ -16,7 +20,7 @@ pub(super) fn sending_with(to: &str, more: Envelope, reply_to: Option<&MessageId
     }
 }
 
-pub(super) fn signal(word: &str) -> Envelope {
+pub(in crate::bus::rules::tests) fn signal(word: &str) -> Envelope {
     Envelope { signal: Some(Signal::parse(word).unwrap()), ..Envelope::default() }
 }
 
@@ -28,7 +32,7 @@ impl World {
     }
 
     #[track_caller]
-    pub(super) fn reply_with(
+    pub(in crate::bus::rules::tests) fn reply_with(
         &mut self,
         by: SessionId,
         to: &str,
