@@ -13,7 +13,7 @@ use crate::domain::messaging::{Acknowledgement, Author};
 use crate::domain::name::Name;
 
 /// Acknowledges all of these messages, or none of them. Those that are as far already stay as they are. Who resolves the first message of
-/// a thread, and says how, resolves the thread; once more, if it has resolved it itself, or somebody has reopened it.
+/// a thread, and says how, resolves the thread, unless it has a mere copy because the text mentions it; once more, if it has resolved it itself, or somebody has reopened it.
 pub(in crate::bus::rules) fn acknowledge(
     writer: &mut Writer<'_>,
     me: SessionId,
@@ -33,7 +33,8 @@ pub(in crate::bus::rules) fn acknowledge(
             forward.push(id.clone());
         }
         let is_resolved = delivery.goes_on_to(status) || delivery == Delivery::Acknowledged(status);
-        if is_resolved && resolves && begins_thread(message) && !threads.contains(id) {
+        let ends_thread = begins_thread(message) && !message.is_copy_for(&holder.name);
+        if is_resolved && resolves && ends_thread && !threads.contains(id) {
             check_resolver(message, &holder.name)?;
             threads.push(id.clone());
         }

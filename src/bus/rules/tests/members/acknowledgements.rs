@@ -306,6 +306,26 @@ fn who_resolves_the_first_message_of_a_thread_and_says_how_resolves_the_thread()
 }
 
 #[test]
+fn who_has_a_mere_copy_of_a_message_resolves_its_own_receipt_and_not_the_thread() {
+    let mut world = World::new();
+    let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
+    let mentions = vec![name("c")];
+    let more = Envelope { mentions, ..Envelope::default() };
+    let asking = Operation::Send {
+        to: "b".into(),
+        body: text("which colour? @c may know"),
+        reply_to: None,
+        priority: Priority::Normal,
+        more: Some(Box::new(more)),
+    };
+    let first = sent(&world.ask(a, asking)).id.clone();
+    assert_eq!(threads(&world.ask(c, resolved(&first, Some("green")))), []);
+    assert_eq!(world.delivery(&first, "c"), Some(Delivery::Acknowledged(Resolved)));
+    assert!(!world.state.message(&first).unwrap().resolved);
+    assert_eq!(threads(&world.ask(b, resolved(&first, Some("blue")))).len(), 1);
+}
+
+#[test]
 fn neither_a_receipt_nor_another_thread_reopens_one() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
