@@ -20,7 +20,7 @@ async fn a_message_is_delivered_and_read_once() {
     let expected = json!({
         "message_id": "a message",
         "delivered": true,
-        "recipients": [{ "name": "bob", "state": "live" }],
+        "recipients": [{ "name": "bob", "id": "s2", "state": "live" }],
     });
     assert_eq!(shape(&sent), expected);
 

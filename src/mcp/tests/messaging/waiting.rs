@@ -221,7 +221,7 @@ async fn a_message_that_waits_has_its_answer_in_the_result() {
     let expected = json!({
         "message_id": "a message",
         "delivered": true,
-        "recipients": [{ "name": "bob", "state": "live" }],
+        "recipients": [{ "name": "bob", "id": "s2", "state": "live" }],
         "reply": null,
         "timed_out": true,
     });

@@ -71,7 +71,7 @@ pub(crate) struct Output {
 struct Recipient {
     /// The name.
     name: String,
-    /// Its session, if you wrote to a group.
+    /// Its session, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
     /// live or absent; hung or full (its inbox) if it does not have the message; queued or relayed to another project.
@@ -110,7 +110,7 @@ fn recipients(state: &State, sent: &SentMessage) -> Vec<Recipient> {
     let id = |live: &Session| live.number.map(|number| number.to_string());
     let reached = sent.recipients.iter().map(|(name, is_live)| Recipient {
         name: name.to_string(),
-        id: of_group.and_then(|_| id(state.live(name)?)),
+        id: state.live(name).filter(|_| *is_live).and_then(id),
         state: if *is_live { "live" } else { "absent" },
     });
     let missed = of_group.into_iter().flat_map(|message| state.missed_by(message));
