@@ -16,7 +16,7 @@ use crate::domain::ids::{
 };
 use crate::domain::is_zero::is_zero;
 use crate::domain::limits::TeamLimits;
-use crate::domain::member::{Activity, Departure, Label, Tools};
+use crate::domain::member::{Activity, Departure, Label, Tools, Traits};
 use crate::domain::messaging::{Arbiter, DeliveryMethod};
 use crate::domain::name::Name;
 use crate::domain::task::result::Usage;
@@ -286,6 +286,12 @@ pub enum Event {
         scopes: Vec<KeyScope>,
         /// The secret itself is stored nowhere.
         hash: KeyHash,
+        /// The roles of that member.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        roles: Vec<Label>,
+        /// What else it says of itself.
+        #[serde(default, skip_serializing_if = "Traits::are_none")]
+        traits: Traits,
         /// Older versions serve no API.
         skip: Skip,
     },

@@ -297,6 +297,8 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             name: name(b),
             scopes: vec![KeyScope::Write],
             hash: hash_of_secret(&secret_of([c; 32])).expect("it is a secret"),
+            roles: Vec::new(),
+            traits: Traits::default(),
             skip: Skip,
         },
         29 if odd => Event::KeyRevoked { id: KeyId::from_bits(u64::from(a % 3)), skip: Skip },

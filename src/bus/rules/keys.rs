@@ -21,8 +21,8 @@ pub(super) fn make(writer: &mut Writer<'_>, new: &NewKey) -> Result<(), Refusal>
         return Err(Refusal::NameMeansOthers { name: new.name.clone() });
     }
     let id = writer.new_id(KeyId::from_bits, |state, id| state.keys.contains_key(id));
-    let (name, hash) = (new.name.clone(), new.hash.clone());
-    writer.push(Event::KeyMade { id, name, scopes, hash, skip: Skip });
+    let NewKey { name, hash, roles, traits, .. } = new.clone();
+    writer.push(Event::KeyMade { id, name, scopes, hash, roles, traits, skip: Skip });
     Ok(())
 }
 

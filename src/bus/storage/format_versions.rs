@@ -25,7 +25,7 @@ pub(crate) const BUS_FORMAT: u32 = 2;
 pub(crate) const SNAPSHOT_FORMAT: u32 = 2;
 
 /// The level of the state in a snapshot. A snapshot without one has level 1.
-pub(crate) const SNAPSHOT_LEVEL: u32 = 14;
+pub(crate) const SNAPSHOT_LEVEL: u32 = 15;
 
 /// The least level of a version that may continue from a snapshot of this version.
 pub(crate) const LEAST_SNAPSHOT_LEVEL: u32 = 1;

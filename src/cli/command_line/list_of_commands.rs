@@ -200,7 +200,7 @@ mod tests {
             panic!("a peer was asked for");
         };
         assert_eq!(peer.name.map(|name| name.to_string()).as_deref(), Some("ann"));
-        let roles: Vec<_> = peer.roles.iter().map(ToString::to_string).collect();
+        let roles: Vec<_> = peer.labels.roles.iter().map(ToString::to_string).collect();
         assert_eq!(roles, ["reviewer", "writer"]);
         assert_eq!(peer.project, None);
     }

@@ -14,6 +14,7 @@ pub(crate) mod man;
 pub(crate) mod notify;
 pub(crate) mod orchestrator;
 pub(crate) mod overview;
+pub(crate) mod own_labels;
 pub(crate) mod own_surface;
 pub(crate) mod peer;
 pub(crate) mod run;

@@ -10,6 +10,7 @@ use crate::bus::rules::{Description, NameChoice};
 use crate::bus::storage::file::Networks;
 use crate::bus::{Joining, Membership};
 use crate::cli::commands::keep_courier::{known_projects, take_across};
+use crate::cli::commands::own_labels::LabelArguments;
 use crate::cli::commands::own_surface::SurfaceArguments;
 use crate::cli::find_project::ProjectError;
 use crate::cli::load_config::ServerConfig;
@@ -20,8 +21,7 @@ use crate::cli::{
 };
 use crate::config::Config;
 use crate::courier::KnownProjects;
-use crate::domain::limits;
-use crate::domain::member::{Label, MemberKind, Traits};
+use crate::domain::member::{Label, MemberKind};
 use crate::domain::name::Name;
 use crate::mcp::tools::endpoint_tools;
 use crate::mcp::{LazyMembership, ToolError};
@@ -32,18 +32,8 @@ pub(crate) struct PeerArguments {
     /// The name of this session in the team [default: a free word of `[names] pool` in the configuration].
     #[arg(long)]
     pub(crate) name: Option<Name>,
-    /// A role in a word, by which the team addresses this session (@reviewer); repeat for several.
-    #[arg(long = "role", value_name = "WORD")]
-    pub(crate) roles: Vec<Label>,
-    /// What this session can do, in a word; repeat for several.
-    #[arg(long = "capability", value_name = "WORD")]
-    pub(crate) capabilities: Vec<Label>,
-    /// The part of the work that this session does, in a word.
-    #[arg(long, value_name = "WORD")]
-    pub(crate) lane: Option<Label>,
-    /// What this session wants to hear of, in a word; repeat for several.
-    #[arg(long = "topic", value_name = "WORD")]
-    pub(crate) topics: Vec<Label>,
+    #[command(flatten)]
+    pub(crate) labels: LabelArguments,
     #[command(flatten)]
     pub(crate) surface: SurfaceArguments,
     /// The project directory [default: found from the current directory].
@@ -59,7 +49,7 @@ pub(crate) fn run(arguments: PeerArguments) -> Result<(), Failure> {
     if below_agent::is_below_an_agent() {
         return serve_endpoint::serve_instead_of("join under another name");
     }
-    check_labels(&arguments)?;
+    arguments.labels.check()?;
     let project = match find_project::find(arguments.project.as_deref()) {
         Ok(project) => project,
         // A person reads the error; a client would only show that the server has failed.
@@ -127,19 +117,6 @@ fn serve_nowhere(error: &ProjectError) -> Result<(), Failure> {
     })
 }
 
-/// Refuses more labels than a member may have.
-fn check_labels(arguments: &PeerArguments) -> Result<(), Failure> {
-    let PeerArguments { capabilities, topics, .. } = arguments;
-    for (flag, words) in [("--capability", capabilities), ("--topic", topics)] {
-        if words.len() > limits::MEMBER_LABELS {
-            let most = limits::MEMBER_LABELS;
-            let count = words.len();
-            return Err(format!("{flag} is there {count} times; the limit is {most}").into());
-        }
-    }
-    Ok(())
-}
-
 /// Where and as whom the session joins, as soon as that is known.
 struct PeerPlace {
     project: PathBuf,
@@ -173,7 +150,7 @@ impl PeerPlace {
     }
 
     fn joining(&self, pool: &[Name]) -> Result<Joining, Failure> {
-        let PeerArguments { name, roles, capabilities, lane, topics, .. } = self.arguments.clone();
+        let PeerArguments { name, labels, .. } = self.arguments.clone();
         let surface = self.surface.clone();
         let here = std::env::current_dir().ok();
         let cwd = here.map(|here| here.to_string_lossy().into_owned());
@@ -188,8 +165,8 @@ impl PeerPlace {
                 NameChoice::FromPool { pool: pool.to_vec(), cwd: cwd.clone().unwrap_or_default() }
             }
         };
-        let roles = roles.iter().map(|role| role.as_str().to_owned()).collect();
-        let traits = Traits { lane, capabilities, topics, surface };
+        let roles = labels.roles.iter().map(|role| role.as_str().to_owned()).collect();
+        let traits = labels.traits(surface);
         let description = Description { traits, cwd, ..Description::default() };
         Ok(Joining { choice, kind: MemberKind::Peer, roles, description })
     }

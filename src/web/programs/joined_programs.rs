@@ -11,6 +11,7 @@ use std::time::Instant;
 use tokio::sync::Mutex;
 
 use crate::bus::rules::{Description, NameChoice, Refusal};
+use crate::bus::state::AccessKey;
 use crate::bus::storage::LogError;
 use crate::bus::{Bus, BusError, Joining, Membership};
 use crate::domain::access_key::KeyScope;
@@ -130,13 +131,12 @@ impl JoinedPrograms {
         }
         // It may have been revoked since the request began.
         bus.refresh()?;
-        if bus.look(|state| state.key_of(&program.hash).is_none()) {
-            return Err(NotJoined::Revoked);
-        }
+        let key = bus.look(|state| state.key_of(&program.hash).map(|(_, key)| key.clone()));
+        let Some(key) = key else { return Err(NotJoined::Revoked) };
         if let Some(membership) = joined.present(name) {
             return Ok(membership);
         }
-        joined.join(&bus, name).await
+        joined.join(&bus, key).await
     }
 
     async fn open(&self) -> Result<Bus, NotJoined> {
@@ -234,19 +234,21 @@ impl Joined {
         Some(joiner.membership.clone())
     }
 
-    async fn join(&mut self, bus: &Bus, name: &Name) -> Result<Membership, NotJoined> {
+    /// Joins as the member that the bearer of a key is.
+    async fn join(&mut self, bus: &Bus, key: AccessKey) -> Result<Membership, NotJoined> {
+        let AccessKey { name, roles, traits, .. } = key;
         bus.refresh()?;
-        let holder = bus.look(|state| state.live(name).map(|live| (live.id, live.kind.as_str())));
+        let holder = bus.look(|state| state.live(&name).map(|live| (live.id, live.kind.as_str())));
         if let Some((holder, kind)) = holder
             && bus.is_held(holder)
         {
-            return Err(NotJoined::Taken { name: name.clone(), kind });
+            return Err(NotJoined::Taken { name, kind });
         }
         let joining = Joining {
             choice: NameChoice::Chosen(name.clone()),
             kind: MemberKind::Peer,
-            roles: Vec::new(),
-            description: Description::default(),
+            roles: roles.iter().map(|role| role.as_str().to_owned()).collect(),
+            description: Description { traits, ..Description::default() },
         };
         let membership = Membership::join_for_program(bus, joining).await;
         let membership = membership.map_err(|error| match error {
@@ -256,7 +258,7 @@ impl Joined {
             error => error.into(),
         })?;
         let joiner = Joiner { membership: membership.clone(), asked: Instant::now() };
-        self.members.insert(name.clone(), joiner);
+        self.members.insert(name, joiner);
         Ok(membership)
     }
 

@@ -86,7 +86,14 @@ async fn the_options_of_a_key_say_what_it_may_do() {
     assert_eq!(writer["scopes"], json!(["read", "write"]));
     let helper = json_of(&stage, &["key", "new", "helper", "--answer", "--assign"]).await;
     assert_eq!(helper["scopes"], json!(["assign", "answer"]));
+    let labels =
+        ["--role", "builder", "--capability", "rust", "--lane", "storage", "--topic", "news"];
+    let builder = json_of(&stage, &[&["key", "new", "b", "--write"], &labels[..]].concat()).await;
+    assert_eq!((&builder["roles"], &builder["lane"]), (&json!(["builder"]), &json!("storage")));
+    let said = failed(&stage, &[&["key", "new", "b"], &labels[..]].concat()).await;
+    assert!(said.contains("makes no member") && said.contains("hint: add --write"), "{said}");
     let said = done(&stage, &["key", "list"]).await;
+    assert!(said.contains("@builder, lane @storage, can rust, #news"), "{said}");
     assert!(said.contains("ci      read, write     made 20"), "{said}");
     assert!(said.contains("helper  assign, answer  made 20"), "{said}");
 }

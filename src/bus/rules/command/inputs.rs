@@ -4,7 +4,7 @@ use crate::bus::event::{Body, Question, Starting, TaskReport};
 use crate::domain::access_key::{KeyHash, KeyScope};
 use crate::domain::ids::{KeyId, MessageId, PermissionId, SessionId, TaskId, WorkflowId};
 use crate::domain::limits::TeamLimits;
-use crate::domain::member::{MemberKind, ProcessMark, Traits};
+use crate::domain::member::{Label, MemberKind, ProcessMark, Traits};
 use crate::domain::messaging::{Arbiter, Group, ListedProjects, MessageKind, Priority, Signal};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decision, Policy};
@@ -248,6 +248,9 @@ pub struct NewKey {
     pub scopes: Vec<KeyScope>,
     /// Of its secret.
     pub hash: KeyHash,
+    /// What that member is in its team.
+    pub roles: Vec<Label>,
+    pub traits: Traits,
 }
 
 /// What the owner of a request does with its claim, with what it says to the requester or to the next owner.

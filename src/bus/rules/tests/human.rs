@@ -353,7 +353,13 @@ fn hash(byte: u8) -> KeyHash {
 }
 
 fn new_key(byte: u8, scopes: &[KeyScope]) -> HumanWish {
-    HumanWish::MakeKey(NewKey { name: name("ci"), scopes: scopes.to_vec(), hash: hash(byte) })
+    HumanWish::MakeKey(NewKey {
+        name: name("ci"),
+        scopes: scopes.to_vec(),
+        hash: hash(byte),
+        roles: Vec::new(),
+        traits: crate::domain::member::Traits::default(),
+    })
 }
 
 impl Team {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::access_key::{KeyHash, KeyScope};
+use crate::domain::member::{Label, Traits};
 use crate::domain::name::Name;
 
 /// A key for the HTTP API. Its secret is stored nowhere.
@@ -12,6 +13,11 @@ pub struct AccessKey {
     pub name: Name,
     pub scopes: Vec<KeyScope>,
     pub hash: KeyHash,
+    /// What that member is in its team.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<Label>,
+    #[serde(default, skip_serializing_if = "Traits::are_none")]
+    pub traits: Traits,
     /// When it was made, in wall time.
     pub made_ms: i64,
 }

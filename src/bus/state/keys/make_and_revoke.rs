@@ -1,10 +1,8 @@
 //! How the events of keys change the state, and how a key is found by the hash of its secret.
 
-use crate::bus::state::event_place::At;
 use crate::bus::state::{AccessKey, State};
-use crate::domain::access_key::{KeyHash, KeyScope};
+use crate::domain::access_key::KeyHash;
 use crate::domain::ids::KeyId;
-use crate::domain::name::Name;
 
 impl State {
     /// Returns the valid keys, oldest first.
@@ -26,14 +24,7 @@ impl State {
         found
     }
 
-    pub(in crate::bus::state) fn key_made(
-        &mut self,
-        id: &KeyId,
-        (name, scopes, hash): (&Name, &[KeyScope], &KeyHash),
-        at: &At,
-    ) {
-        let (name, hash) = (name.clone(), hash.clone());
-        let key = AccessKey { name, scopes: scopes.to_vec(), hash, made_ms: at.ts };
+    pub(in crate::bus::state) fn key_made(&mut self, id: &KeyId, key: AccessKey) {
         self.keys.entry(id.clone()).or_insert(key);
     }
 

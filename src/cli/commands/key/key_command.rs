@@ -6,10 +6,12 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use crate::cli::commands::look::{aligned, open_project, print_json};
+use crate::cli::commands::own_labels::LabelArguments;
 use crate::cli::steer::{MadeKey, Steering};
 use crate::cli::{Failure, below_agent, output, serve_mcp, with_hint};
 use crate::domain::access_key::{KeyScope, scopes_in_words};
 use crate::domain::ids::KeyId;
+use crate::domain::member::{Label, Traits};
 use crate::domain::name::Name;
 use crate::domain::time::iso8601;
 use crate::view::Moment;
@@ -26,6 +28,7 @@ const VERSION: u32 = 1;
 Examples:
   cli-team-bridge key new dashboard            a key that reads all
   cli-team-bridge key new ci --write           a key that writes as the member `ci`
+  cli-team-bridge key new ci --write --role builder
   cli-team-bridge key list                     list the valid keys
   cli-team-bridge key revoke ID                revoke one")]
 pub(crate) struct KeyArguments {
@@ -75,9 +78,21 @@ struct NewArguments {
     /// It may answer what agents ask, as you do.
     #[arg(long)]
     answer: bool,
+    #[command(flatten)]
+    labels: LabelArguments,
 }
 
 impl NewArguments {
+    /// Refuses labels of nobody: a key that neither writes nor assigns makes no member.
+    fn check_labels(&self) -> Result<(), Failure> {
+        self.labels.check()?;
+        if self.write || self.assign || self.labels.are_none() {
+            return Ok(());
+        }
+        let words = "a key that only reads makes no member, whom these words would describe";
+        Err(with_hint(words, "add --write"))
+    }
+
     /// Returns what the key may do.
     fn scopes(&self) -> Vec<KeyScope> {
         let asked = [
@@ -112,6 +127,11 @@ struct ShownKey {
     key_id: String,
     name: String,
     scopes: Vec<KeyScope>,
+    /// What the member is in its team.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    roles: Vec<Label>,
+    #[serde(flatten)]
+    traits: Traits,
     /// When it was made; missing where it was made just now.
     #[serde(skip_serializing_if = "Option::is_none")]
     made_at: Option<Moment>,
@@ -139,8 +159,10 @@ fn make(new: &NewArguments) -> Result<(), Failure> {
         let words = format!("`{name}` is the name of a session that leads the team");
         return Err(with_hint(words, "name the key after the program that uses it"));
     }
+    new.check_labels()?;
+    let (roles, traits) = (new.labels.roles.clone(), new.labels.traits(None));
     let made = on_team(new.team.project.as_deref(), async |team| {
-        team.make_key(&new.name, new.scopes()).await
+        team.make_key(&new.name, new.scopes(), (roles.clone(), traits.clone())).await
     });
     let MadeKey { id, scopes, secret } = made?;
     if new.team.json {
@@ -149,6 +171,8 @@ fn make(new: &NewArguments) -> Result<(), Failure> {
             key_id: id.to_string(),
             name: new.name.to_string(),
             scopes,
+            roles,
+            traits,
             made_at: None,
             secret: Some(secret),
             revoked: false,
@@ -176,6 +200,8 @@ fn list(team: &TeamChoice) -> Result<(), Failure> {
                 key_id: id.to_string(),
                 name: key.name.to_string(),
                 scopes: key.scopes.clone(),
+                roles: key.roles.clone(),
+                traits: key.traits.clone(),
                 made_at: Some(Moment(key.made_ms)),
                 secret: None,
                 revoked: false,
@@ -196,6 +222,7 @@ fn list(team: &TeamChoice) -> Result<(), Failure> {
                 key.name.to_string(),
                 scopes,
                 format!("made {}", iso8601(key.made_ms)),
+                labels_in_words(&key.roles, &key.traits),
             ]
         })
         .collect();
@@ -205,26 +232,39 @@ fn list(team: &TeamChoice) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Writes what a member is in its team, as `@builder, lane @storage, can rust, #news`.
+fn labels_in_words(roles: &[Label], traits: &Traits) -> String {
+    let Traits { lane, capabilities, topics, .. } = traits;
+    let roles = roles.iter().map(|role| format!("@{role}"));
+    let lane = lane.iter().map(|lane| format!("lane @{lane}"));
+    let capabilities = capabilities.iter().map(|word| format!("can {word}"));
+    let topics = topics.iter().map(|topic| format!("#{topic}"));
+    let words: Vec<_> = roles.chain(lane).chain(capabilities).chain(topics).collect();
+    words.join(", ")
+}
+
 fn end(revoke: &RevokeArguments) -> Result<(), Failure> {
     let id = &revoke.id;
-    let name = on_team(revoke.team.project.as_deref(), async |team| {
+    let key = on_team(revoke.team.project.as_deref(), async |team| {
         let key = team.key(id);
         team.revoke_key(id).await?;
         key.ok_or_else(|| format!("there is no key `{id}`").into())
     });
-    let (name, scopes) = name?;
+    let key = key?;
     if revoke.team.json {
         print_json(&ShownKey {
             version: VERSION,
             key_id: id.to_string(),
-            name: name.to_string(),
-            scopes,
+            name: key.name.to_string(),
+            scopes: key.scopes,
+            roles: key.roles,
+            traits: key.traits,
             made_at: None,
             secret: None,
             revoked: true,
         });
     } else {
-        output::say(&format!("{id}, a key of `{name}`, is revoked"));
+        output::say(&format!("{id}, a key of `{}`, is revoked", key.name));
     }
     Ok(())
 }

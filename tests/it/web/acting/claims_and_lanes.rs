@@ -177,3 +177,28 @@ async fn a_message_and_its_thread_are_resolved_with_a_note() {
     assert_eq!(ann.post(&path, &Value::Null, 409).await["type"], "own-message");
     web.end().await;
 }
+
+#[tokio::test]
+async fn a_program_is_in_the_team_what_its_key_says() {
+    let stage = founded().await;
+    let web = WebServer::start(&stage, &["--write"]).await;
+    let boss = ApiClient::new(&stage, &web, "boss", &["--write"]).await;
+    let labels = ["--write", "--role", "builder", "--capability", "rust", "--topic", "news"];
+    let one = ApiClient::new(&stage, &web, "one", &labels).await;
+    let two = ApiClient::new(&stage, &web, "two", &labels).await;
+    let other = ApiClient::new(&stage, &web, "other", &["--write"]).await;
+    for program in [&one, &two, &other] {
+        program.get("/inbox", 200).await;
+    }
+    let sent = json!({ "to": "#news", "content": "It is out." });
+    let sent = boss.post("/messages", &sent, 201).await;
+    assert_eq!(sent["recipients"].as_array().unwrap().len(), 2, "{sent}");
+    let asked = json!({ "to": "@builders", "description": "Build it." });
+    let asked = boss.post("/requests", &asked, 201).await;
+    let claim = format!("/requests/{}/claim", asked["request_id"].as_str().unwrap());
+    assert_eq!(other.post(&claim, &json!(null), 409).await["type"], "not-for-you");
+    one.post(&claim, &json!(null), 200).await;
+    let inbox = two.get("/inbox?to=@rust", 200).await;
+    assert_eq!(inbox["messages"], json!([]), "{inbox}");
+    web.end().await;
+}
