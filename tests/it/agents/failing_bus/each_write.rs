@@ -348,16 +348,16 @@ async fn a_file_size_limit_fails_commands_and_ends_no_process() {
     let ann = stage.peer_by(&limited, "ann").await;
     let bob = stage.peer("bob").await;
     ann.call("list_agents", json!({})).await;
-    let long = json!({ "to": "ann", "content": "y".repeat(50_000) });
-    for _ in 0..10 {
-        bob.call("send_message", long.clone()).await;
+    let long = |number: u32| json!({ "to": "ann", "content": format!("{number}{:y>50000}", "") });
+    for number in 0..10 {
+        bob.call("send_message", long(number)).await;
     }
     let short = json!({ "to": "bob", "content": "x" });
     let refused = ann.refused("send_message", short).await;
     assert!(refused.to_lowercase().contains("too large"), "{refused}");
     let listed = ann.call("list_agents", json!({})).await;
     assert_eq!(listed["agents"].as_array().unwrap().len(), 2, "{listed}");
-    bob.call("send_message", long).await;
+    bob.call("send_message", long(10)).await;
     bob.close().await;
     ann.close().await;
 }
