@@ -121,7 +121,7 @@ fn an_unknown_command_gets_the_nearest_and_a_run_without_a_plan_both_its_forms()
     let stage = stage();
     let unknown = stderr(&ended(&stage, &["docter"]));
     assert!(unknown.starts_with("error: unrecognized subcommand 'docter'\n"), "{unknown}");
-    assert!(unknown.contains("tip: a similar subcommand exists: 'doctor'"), "{unknown}");
+    assert!(unknown.contains("\nhint: a similar subcommand exists: 'doctor'\n"), "{unknown}");
     let run = stderr(&ended(&stage, &["run"]));
     assert!(run.contains("<FILE|--resume [<WORKFLOW>]>"), "{run}");
 }
