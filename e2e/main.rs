@@ -110,18 +110,7 @@ fn main() -> ExitCode {
         missing,
         suites::claude::uses_plugin::is_woken_by_its_monitor,
     ));
-    trials.push(trial(
-        "claude",
-        "waits_for_two_members_at_once",
-        missing,
-        suites::claude::leads_on::waits_for_two_members_at_once,
-    ));
-    trials.push(trial(
-        "claude",
-        "finds_the_work_of_an_earlier_session",
-        missing,
-        suites::claude::leads_on::finds_the_work_of_an_earlier_session,
-    ));
+    trials.extend(trials_of_leader(missing));
     trials.push(trial(
         "claude",
         "lets_its_user_answer_an_agent_with_one_key",
@@ -263,6 +252,31 @@ fn trials_of(kind: &'static Kind, programs: &Programs, matrix: &Matrix) -> Vec<T
         trials.push(trial!("says_how_to_log_in", suites::every_agent::says_how_to_log_in));
     }
     trials
+}
+
+/// Returns the tests of Claude Code as a leader that goes on.
+fn trials_of_leader(missing: Option<&str>) -> [Trial; 3] {
+    use suites::claude::leads_on;
+    [
+        trial(
+            "claude",
+            "waits_for_two_members_at_once",
+            missing,
+            leads_on::waits_for_two_members_at_once,
+        ),
+        trial(
+            "claude",
+            "finds_the_work_of_an_earlier_session",
+            missing,
+            leads_on::finds_the_work_of_an_earlier_session,
+        ),
+        trial(
+            "claude",
+            "is_told_of_the_work_that_was_lost_with_an_earlier_session",
+            missing,
+            leads_on::is_told_of_the_work_that_was_lost_with_an_earlier_session,
+        ),
+    ]
 }
 
 /// Returns the tests that begin with the npm packages. They also need npm.

@@ -56,6 +56,11 @@ pub(super) fn report(failure: &(dyn Error + Send + Sync + 'static)) -> String {
     lines
 }
 
+/// Gives what the reader of arguments says of an error this form: its tips are hints, below the error.
+pub(super) fn with_tips_as_hints(said: &str) -> String {
+    said.replace("\n\n  tip: ", "\nhint: ").replace("\n  tip: ", "\nhint: ")
+}
+
 /// Indents all lines of a text but the first, if they are not.
 fn indented(text: &str) -> String {
     let mut lines = text.trim_end().lines();
@@ -90,6 +95,13 @@ mod tests {
         assert_eq!(report(&failure), "error: cannot play x\ncause: no sound\n");
         let said = Outer { name: "x: no sound", source: io::Error::other("no sound") };
         assert_eq!(report(&said), "error: cannot play x: no sound\n");
+    }
+
+    #[test]
+    fn tips_about_arguments_are_hints() {
+        let said = "error: no 'x'\n\n  tip: one\n  tip: two\n\nUsage: program\n";
+        let form = "error: no 'x'\nhint: one\nhint: two\n\nUsage: program\n";
+        assert_eq!(with_tips_as_hints(said), form);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The whole examination: all parts run at the same time, each with a time limit, and their findings make one report.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::agents::examine_agents::{self, Starting};
@@ -58,9 +58,12 @@ pub async fn examine(
     let environment = {
         let (launch, state) = (launch.clone(), state.clone());
         let work = move || {
-            let search = launch.environment.iter().find(|(name, _)| name == "PATH");
-            let search = search.map(|(_, path)| path.as_os_str());
-            examine_environment::examine(&launch.own_binary, search, state.as_ref())
+            let variable = |name: &str| {
+                let found = launch.environment.iter().find(|(one, _)| one == name);
+                found.map(|(_, value)| value.as_os_str())
+            };
+            let (own, home) = (&launch.own_binary, variable("HOME").map(Path::new));
+            examine_environment::examine(own, variable("PATH"), home, state.as_ref())
         };
         limited(&Subject::Bridge, work, on_step)
     };

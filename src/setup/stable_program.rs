@@ -2,15 +2,16 @@
 //! its own, which goes with the next one. A program that runs from a package cache is first copied to `~/.local/bin`: once the cache is
 //! cleared, an entry that names the cache would start nothing.
 
-use std::ffi::OsStr;
-use std::fs::{self, Permissions};
-use std::io;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, Permissions};
+use std::io::{self, BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use super::config_file::{make_missing, remove_empty};
 use super::edits::config_edit::PROGRAM;
 use super::setup_record::{ProgramCopy, sha256};
+use crate::domain::text::shell_word::shell_word;
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::sys::fs::bounded_file;
 use crate::sys::fs::temporary_file::{self, TemporaryFile};
@@ -76,6 +77,46 @@ fn path_of_call(own: &Path, called: Option<&OsStr>, search_path: Option<&OsStr>)
     let is_plain = |path: &PathBuf| !path.components().any(|part| part == Component::ParentDir);
     let mut same = found.filter(|path| is_plain(path) && real(path).as_ref() == Some(&itself));
     same.next().unwrap_or_else(|| own.to_owned())
+}
+
+/// Returns the search path without package caches: `npx` puts one first, for as long as it runs.
+pub fn lasting_search_path(search_path: Option<&OsStr>) -> Option<OsString> {
+    let folders = std::env::split_paths(search_path?).filter(|folder| !is_cached(folder));
+    std::env::join_paths(folders).ok()
+}
+
+/// Returns how the user calls the program at this path later: by its name where that finds it, else by the path.
+pub fn later_call(program: &Path, search_path: Option<&OsStr>) -> String {
+    let lasting = lasting_search_path(search_path);
+    match find_program(Path::new(PROGRAM), lasting.as_deref()) {
+        Some(found) if is_same(&found, program) => PROGRAM.to_owned(),
+        _ => shell_word(&program.to_string_lossy()),
+    }
+}
+
+/// Says whether two paths lead to the same program, or to copies of one.
+pub fn is_same(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().ok();
+    let is_one_file = real(one).is_some_and(|real_one| Some(real_one) == real(other));
+    is_one_file || has_same_bytes(one, other).unwrap_or(false)
+}
+
+fn has_same_bytes(one: &Path, other: &Path) -> io::Result<bool> {
+    let (one, other) = (bounded_file::open(one)?, bounded_file::open(other)?);
+    let length = |file: &File| Ok::<_, io::Error>(file.metadata()?.len());
+    if length(&one)? != length(&other)? || length(&one)? > MOST_BYTES {
+        return Ok(false);
+    }
+    let (mut one, mut other) = (BufReader::new(one), BufReader::new(other));
+    loop {
+        let (left, right) = (one.fill_buf()?, other.fill_buf()?);
+        let count = left.len().min(right.len());
+        if count == 0 || left[..count] != right[..count] {
+            return Ok(left.is_empty() && right.is_empty());
+        }
+        one.consume(count);
+        other.consume(count);
+    }
 }
 
 /// Returns where a program is copied to.
@@ -191,6 +232,31 @@ mod tests {
         check("bin/../other/cli-team-bridge", "none", "cellar/1");
         check("", "none", "cellar/1");
         check("stranger/cli-team-bridge", "none", "cellar/1");
+    }
+
+    #[test]
+    fn a_program_is_called_by_its_name_only_where_that_finds_it_after_npx_has_ended() {
+        let around = tempfile::tempdir().unwrap();
+        let around = around.path();
+        let [cache, bin, other] = ["_npx/1/node_modules/.bin", "bin", "other"].map(|folder| {
+            let program = around.join(folder).join(PROGRAM);
+            fs::create_dir_all(program.parent().unwrap()).unwrap();
+            fs::write(&program, if folder == "other" { "another" } else { "the same" }).unwrap();
+            fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+            program
+        });
+        let check = |folders: &[&Path], expected: &str| {
+            let folders = folders.iter().map(|program| program.parent().unwrap());
+            let search = std::env::join_paths(folders).unwrap();
+            assert_eq!(later_call(&bin, Some(&search)), expected, "{search:?}");
+        };
+        let by_path = bin.to_str().unwrap();
+        check(&[&cache, &bin], PROGRAM);
+        check(&[&cache], by_path);
+        check(&[&other, &bin], by_path);
+        assert_eq!(later_call(&bin, None), by_path);
+        assert!(is_same(&cache, &bin) && !is_same(&other, &bin));
+        assert!(!is_same(&around.join("none"), &around.join("none")));
     }
 
     #[test]

@@ -19,7 +19,7 @@ fn permission() -> Value {
 }
 
 /// Returns the settings that run the hook.
-fn hooks() -> Value {
+pub(super) fn hooks() -> Value {
     let command = format!("{BRIDGE} hook");
     let hook = json!({ "hooks": [{ "type": "command", "command": command, "timeout": 15 }] });
     let mut after_tools = hook.clone();
@@ -28,7 +28,7 @@ fn hooks() -> Value {
 }
 
 /// Writes the settings of the project.
-fn write_settings(stage: &Stage, settings: &Value) {
+pub(super) fn write_settings(stage: &Stage, settings: &Value) {
     let path = stage.project().join(".claude/settings.json");
     std::fs::write(path, settings.to_string()).unwrap();
 }

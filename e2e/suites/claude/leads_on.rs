@@ -1,8 +1,9 @@
 //! The real Claude Code as a leader: it waits for two members at the same time, and in a new session it finds the work that an earlier
-//! session assigned. Its model knows only what the tools say.
+//! session assigned, also what was lost when that one ended. Its model knows only what the tools say.
 
 use serde_json::json;
 
+use super::is_notified::{hooks, write_settings};
 use crate::claude_code::{claude_with_bridge, print, result};
 use crate::model::{ModelServer, Rule};
 use crate::real_project::{shown_to_models, stage};
@@ -76,4 +77,26 @@ pub(crate) async fn finds_the_work_of_an_earlier_session() {
     assert!(calls.iter().zip(suffixes).all(|(call, suffix)| call.ends_with(suffix)), "{calls:?}");
     // The instructions that every session gets led it there.
     assert!(shown.iter().any(|shown| shown.whole.contains("get_task_status without task_id")));
+}
+
+/// A session ends while its agent works. The next one is told before anybody asks: that there is a message, or that message itself.
+pub(crate) async fn is_told_of_the_work_that_was_lost_with_an_earlier_session() {
+    let assignment = json!({ "agent": "scripted", "name": "worker", "prompt": "count the beans" });
+    let model = ModelServer::start(vec![
+        Rule::user("give the work away").calls("assign_task", assignment),
+        Rule::result("\"agent\":\"worker\"").says("It works."),
+        Rule::user("unread message from your team").calls("check_messages", json!({})),
+        Rule::result("of worker was cancelled").says("It was lost."),
+        Rule::user("of worker was cancelled").says("It was lost."),
+    ])
+    .await;
+    let stage = stage(&[], &model);
+    let script = "[[agents.default.turns]]\nsteps = [{ hang = true }]\n";
+    std::fs::write(stage.home().join("script.toml"), script).unwrap();
+    write_settings(&stage, &json!({ "hooks": hooks() }));
+    assert_eq!(ask(&stage, &model, "give the work away").await, "It works.");
+    until("nothing runs any more", || stage.processes().is_empty()).await;
+
+    let said = ask(&stage, &model, "good morning").await;
+    assert_eq!(said, "It was lost.", "{}", shown_to_models(&model));
 }

@@ -30,7 +30,7 @@ impl Write for Stderr {
 pub(crate) fn print_answer(answer: &clap::Error) {
     let text = seen(&answer.render().to_string());
     if answer.use_stderr() {
-        above(&text);
+        above(&failure::with_tips_as_hints(&text));
     } else {
         write_out(&text);
     }

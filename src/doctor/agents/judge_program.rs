@@ -137,7 +137,10 @@ fn judge_present(subject: &Subject, installed: &InstalledProgram, program: &Path
                 format!("{says}, older than {}, which the bridge is tested with", kind.tested);
             let note = Finding::note(subject, "program", says);
             match &installed.install {
-                Some(install) => note.with_remedy(format!("to update it, run `{install}@latest`")),
+                // Without a version, npm passes over those that need a newer Node.js, and does not say so.
+                Some(install) => note.with_remedy(format!(
+                    "to update it, run `{install}@latest`; npm warns if that needs a newer Node.js"
+                )),
                 None => note,
             }
         }
@@ -229,7 +232,10 @@ mod tests {
             "program",
             Level::Note,
             "/bin/codex-acp, version 2.5.9, older than 2.6.0, which the bridge is tested with",
-            Some("to update it, run `npm install -g @x/codex-acp@latest`"),
+            Some(
+                "to update it, run `npm install -g @x/codex-acp@latest`; npm warns if that needs a newer \
+                 Node.js",
+            ),
         );
     }
 

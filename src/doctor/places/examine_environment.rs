@@ -5,7 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use crate::doctor::finding::{Finding, Subject};
+use crate::domain::text::shell_word::shell_word;
 use crate::domain::text::shown_path::ShownPath as _;
+use crate::setup::stable_program::{is_same, lasting_search_path, place_of_copy};
 use crate::sys::fs::disk;
 use crate::sys::fs::temporary_file::{self, TemporaryFile};
 use crate::sys::fs::user_state_dir::StateDirectory;
@@ -20,18 +22,19 @@ const SUBJECT: Subject = Subject::Bridge;
 pub(crate) fn examine(
     own_binary: &Path,
     search_path: Option<&OsStr>,
+    home: Option<&Path>,
     state: Option<&StateDirectory>,
 ) -> Vec<Finding> {
-    vec![version(own_binary, search_path), state_directory(state), visibility()]
+    vec![version(own_binary, search_path, home), state_directory(state), visibility()]
 }
 
-fn version(own_binary: &Path, search_path: Option<&OsStr>) -> Finding {
+fn version(own_binary: &Path, search_path: Option<&OsStr>, home: Option<&Path>) -> Finding {
     let version = env!("CARGO_PKG_VERSION");
     let says = format!("{version}, {}", own_binary.shown());
-    let on_path = find_program(Path::new(NAME), search_path);
-    let real = |path: &Path| path.canonicalize().ok();
+    // Run by `npx`, it finds the launcher in the cache first.
+    let on_path = find_program(Path::new(NAME), lasting_search_path(search_path).as_deref());
     let finding = match on_path {
-        Some(other) if real(&other) != real(own_binary) => Finding::note(
+        Some(other) if !is_same(&other, own_binary) => Finding::note(
             &SUBJECT,
             "version",
             format!("{says}; `{NAME}` on PATH is another file: {}", other.shown()),
@@ -39,9 +42,24 @@ fn version(own_binary: &Path, search_path: Option<&OsStr>) -> Finding {
         .with_remedy(
             "remove the one that you do not use, so that all clients start the same version",
         ),
-        _ => Finding::ok(&SUBJECT, "version", says),
+        Some(_) => Finding::ok(&SUBJECT, "version", says),
+        None => match home.map(place_of_copy).filter(|copy| is_same(copy, own_binary)) {
+            Some(copy) => off_path(&says, &copy),
+            None => Finding::ok(&SUBJECT, "version", says),
+        },
     };
     finding.with_fact("version", version)
+}
+
+/// Notes that the copy that setup has made is not called by its name, as all documents do.
+fn off_path(says: &str, copy: &Path) -> Finding {
+    let folder = copy.parent().unwrap_or(copy).shown();
+    Finding::note(&SUBJECT, "version", format!("{says}; {folder} is not on PATH")).with_remedy(
+        format!(
+            "add {folder} to PATH, or call the program as {}",
+            shell_word(&copy.to_string_lossy())
+        ),
+    )
 }
 
 fn state_directory(state: Option<&StateDirectory>) -> Finding {
@@ -99,6 +117,8 @@ fn visibility() -> Finding {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
     use crate::doctor::finding::Level;
 
@@ -142,12 +162,40 @@ mod tests {
     fn another_program_of_the_same_name_on_path_is_noted() {
         let folder = tempfile::tempdir().unwrap();
         let own = std::env::current_exe().unwrap();
-        let search = Some(folder.path().as_os_str());
-        assert_eq!(version(&own, search).level, Level::Ok);
+        let level = || version(&own, Some(folder.path().as_os_str()), None).level;
+        assert_eq!(level(), Level::Ok);
         std::os::unix::fs::symlink(&own, folder.path().join(NAME)).unwrap();
-        assert_eq!(version(&own, search).level, Level::Ok);
+        assert_eq!(level(), Level::Ok);
         fs::remove_file(folder.path().join(NAME)).unwrap();
         fs::copy("/bin/sh", folder.path().join(NAME)).unwrap();
-        assert_eq!(version(&own, search).level, Level::Note);
+        assert_eq!(level(), Level::Note);
+    }
+
+    /// `npx` runs the program from a cache, with the launcher there first on `PATH`.
+    #[test]
+    fn a_copy_of_the_program_counts_as_the_program_and_is_noted_if_it_is_not_on_path() {
+        let home = tempfile::tempdir().unwrap();
+        let copy = place_of_copy(home.path());
+        let cached = home.path().join(".npm/_npx/1/node_modules/.bin").join(NAME);
+        let own = cached.with_file_name("program");
+        for (path, text) in [(&copy, "bytes"), (&cached, "launcher"), (&own, "bytes")] {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+            fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let look = |folders: &[&Path]| {
+            let folders = folders.iter().map(|path| path.parent().unwrap());
+            let search = std::env::join_paths(folders).unwrap();
+            version(&own, Some(&search), Some(home.path()))
+        };
+        let found = look(&[&cached, &copy]);
+        assert_eq!(found.level, Level::Ok, "{found:?}");
+        let found = look(&[&cached]);
+        assert_eq!(found.level, Level::Note, "{found:?}");
+        assert!(found.says.ends_with(".local/bin is not on PATH"), "{found:?}");
+        fs::write(&copy, "older").unwrap();
+        assert_eq!(look(&[&cached]).level, Level::Ok);
+        let found = look(&[&cached, &copy]);
+        assert!(found.says.contains("on PATH is another file"), "{found:?}");
     }
 }

@@ -140,13 +140,17 @@ async fn a_stop_does_not_prove_what_tools_have_answered_and_such_mail_comes_agai
 async fn a_notice_of_a_result_that_an_earlier_session_got_comes_only_with_an_answer_of_a_tool() {
     let stage = Stage::new("[[agents.default.turns]]\nsteps = [{ say = \"it is done\" }]\n");
     let hook = hook(&stage);
-    let lead = stage.orchestrator().await;
-    let task = json!({ "agent": "scripted", "name": "worker", "prompt": "work", "wait": true });
-    let done = lead.call("assign_task", task).await;
-    assert_eq!(done["output"], "it is done", "{done}");
-    assert_eq!(hook.on("PostToolUse").await, None);
-    assert_eq!(hook.on("Stop").await, None);
-    lead.close().await;
+    // Several such notices are not joined into one that would be new.
+    for name in ["worker", "second", "third"] {
+        let lead = stage.orchestrator().await;
+        assert_eq!(hook.on("UserPromptSubmit").await, None, "{name}");
+        let task = json!({ "agent": "scripted", "name": name, "prompt": "work", "wait": true });
+        let done = lead.call("assign_task", task).await;
+        assert_eq!(done["output"], "it is done", "{done}");
+        assert_eq!(hook.on("PostToolUse").await, None);
+        assert_eq!(hook.on("Stop").await, None);
+        lead.close().await;
+    }
 
     let next = stage.orchestrator().await;
     for event in ["UserPromptSubmit", "PostToolUse", "Stop"] {

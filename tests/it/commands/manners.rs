@@ -4,6 +4,8 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use nix::sys::signal::Signal;
+
 use crate::support::{Stage, Terminal, until};
 
 const PLAN: &str = "name = \"w\"\n[[steps]]\nname = \"a\"\nagent = \"red\"\nprompt = \"look\"\n";
@@ -121,7 +123,7 @@ fn an_unknown_command_gets_the_nearest_and_a_run_without_a_plan_both_its_forms()
     let stage = stage();
     let unknown = stderr(&ended(&stage, &["docter"]));
     assert!(unknown.starts_with("error: unrecognized subcommand 'docter'\n"), "{unknown}");
-    assert!(unknown.contains("tip: a similar subcommand exists: 'doctor'"), "{unknown}");
+    assert!(unknown.contains("\nhint: a similar subcommand exists: 'doctor'\n"), "{unknown}");
     let run = stderr(&ended(&stage, &["run"]));
     assert!(run.contains("<FILE|--resume [<WORKFLOW>]>"), "{run}");
 }
@@ -314,6 +316,30 @@ async fn the_overview_tells_of_a_task_that_was_lost_with_its_bridge() {
     let heard = next.all_heard().await;
     assert!(heard.iter().any(|one| one["content"].as_str().unwrap().contains(id)), "{heard:?}");
     next.close().await;
+}
+
+/// Claude Code closes its server's input and signals it at once, so the agents at work are stopped.
+#[tokio::test]
+async fn the_overview_tells_of_a_task_whose_client_closed_until_a_session_is_told() {
+    let stage = Stage::new("[[agents.default.turns]]\nsteps = [{ hang = true }]\n");
+    let lead = stage.orchestrator().await;
+    let task = serde_json::json!({ "agent": "scripted", "name": "worker", "prompt": "work" });
+    lead.call("assign_task", task).await;
+    until("the agent works", || !stage.events_of("task_started").is_empty()).await;
+    lead.signal(Signal::SIGINT);
+    lead.signal(Signal::SIGTERM);
+    lead.exit().await;
+    drop(lead);
+    until("nothing runs any more", || stage.processes().is_empty()).await;
+    let is_told = |shown: &str| shown.contains("1 task ended with its agent before it was done");
+    let shown = overview(&stage, stage.project()).await.replace('\n', "");
+    assert!(is_told(&shown), "{shown}");
+    let next = stage.orchestrator().await;
+    let heard = next.all_heard().await;
+    assert!(heard[0]["content"].as_str().unwrap().contains("was cancelled"), "{heard:?}");
+    next.close().await;
+    let shown = overview(&stage, stage.project()).await.replace('\n', "");
+    assert!(!is_told(&shown), "{shown}");
 }
 
 /// Who has an entry means to use that client, even if another one could be connected.

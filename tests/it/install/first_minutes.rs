@@ -24,6 +24,11 @@ fn fresh_home() -> Stage {
     stage.with_env(vec![("PATH".into(), path)])
 }
 
+/// Returns what a terminal shows without spaces and line ends, because the terminal wraps long lines anywhere.
+fn unwrapped(shown: &[String]) -> String {
+    shown.concat().split_whitespace().collect()
+}
+
 #[tokio::test]
 async fn npx_setup_and_a_delegated_task_need_no_further_step_and_leave_no_trace() {
     let Some(packages) = packages() else { return };
@@ -35,6 +40,11 @@ async fn npx_setup_and_a_delegated_task_need_no_further_step_and_leave_no_trace(
     let mut terminal = Terminal::run_program(setup.args(["setup", "--yes"]), SETUP_SCREEN);
     let code = terminal.ended("start Claude Code in a project").await;
     assert_eq!(code, Some(0), "{:#?}", terminal.all());
+    // The launcher in the cache is no second program, and the copy is not called by its name here.
+    let said = unwrapped(&terminal.all());
+    assert!(!said.contains("anotherfile"), "{:#?}", terminal.all());
+    assert!(said.contains("/.local/binisnotonPATH"), "{:#?}", terminal.all());
+    assert!(said.contains("/.local/bin/cli-team-bridgesetup--remove`undoes"), "{said}");
 
     // Once npm has cleared its cache, only the copy outside of it is left.
     fs::remove_dir_all(stage.home().join(".npm/_npx")).unwrap();
@@ -48,5 +58,6 @@ async fn npx_setup_and_a_delegated_task_need_no_further_step_and_leave_no_trace(
         Terminal::run_program(remove.args(["setup", "--remove", "--yes"]), SETUP_SCREEN);
     let code = terminal.ended("Removed ").await;
     assert_eq!(code, Some(0), "{:#?}", terminal.all());
+    assert!(unwrapped(&terminal.all()).contains("`npx-ycli-team-bridgesetup`connects"));
     same(&before, &everything_but_caches(&stage));
 }

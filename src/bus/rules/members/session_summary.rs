@@ -5,6 +5,9 @@
 //! it inherited from a dead one.
 //!
 //! A summary names the tasks of the notices that it replaces (`ends`), so another summary can replace it while it is unread.
+//!
+//! A notice that was given once and is unread again, because nothing proved it, stays as it is: such as that of a task whose result
+//! `claude -p` has shown. In a new summary it would be news to every later session.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,10 +19,10 @@ use crate::domain::ids::{MessageId, SessionId};
 use crate::domain::member::{Departure, MemberKind};
 use crate::domain::name::Name;
 
-/// Says whether an orchestrator that joins by this name needs a summary: it has several notices of ended tasks, or inherits some.
+/// Says whether an orchestrator that joins by this name needs a summary: it has several new notices of ended tasks, or inherits some.
 pub fn is_needed(state: &State, name: &Name) -> bool {
     let notices = EndNotices::of(state);
-    notices.unread_by(state, name).nth(1).is_some() || notices.inherited(state).next().is_some()
+    notices.news_to(state, name).nth(1).is_some() || notices.inherited(state).next().is_some()
 }
 
 /// Notifies the orchestrator that leads of the agents that ended with their bridge and of their ended tasks. It inherits the notices for
@@ -42,7 +45,7 @@ pub(in crate::bus::rules) fn inherit(writer: &mut Writer<'_>) {
     }
 }
 
-/// Replaces a session's unread notices of ended tasks by one, if there are several. If it leads, it also inherits those for dead
+/// Replaces a session's new notices of ended tasks by one, if there are several. If it leads, it also inherits those for dead
 /// orchestrators, as one notice more: if it ends without reading that one, the next lead inherits it. Notices without room in this append
 /// wait for the next.
 pub(in crate::bus::rules) fn notify(writer: &mut Writer<'_>, session: SessionId, gone: &[Name]) {
@@ -51,7 +54,7 @@ pub(in crate::bus::rules) fn notify(writer: &mut Writer<'_>, session: SessionId,
         return;
     };
     let notices = EndNotices::of(state);
-    let own: Vec<_> = notices.unread_by(state, &reader.name).collect();
+    let own: Vec<_> = notices.news_to(state, &reader.name).collect();
     if own.len() > 1 || !gone.is_empty() {
         combine(writer, reader, gone, &own);
     }
@@ -138,6 +141,11 @@ impl<'a> EndNotices<'a> {
             let tasks = self.0.get(&message.id)?;
             Some(End { recipient: name, message, tasks })
         })
+    }
+
+    /// Returns those of them that this member was not given before.
+    fn news_to<'b>(&'b self, state: &'b State, name: &'b Name) -> impl Iterator<Item = End<'b>> {
+        self.unread_by(state, name).filter(move |end| !end.message.is_returned_to(name))
     }
 
     /// Returns the unread notices of ended tasks for dead orchestrators, and those that an orchestrator inherited before it left.

@@ -142,12 +142,21 @@ fn count(state: &State, presences: &[SeenPresence]) -> BusView {
     }
 }
 
-/// Says whether a task was not done when its agent ended, and nobody was told of that yet. After a `kill -9` the end is not recorded.
+/// Says whether a task was not done when its agent ended, and nobody was told of that yet. After a `kill -9` the end is not recorded; a
+/// client that closes has its agents stopped, which cancels their tasks.
 fn is_lost(state: &State, task: &Task, held: &BTreeSet<SessionId>) -> bool {
     if !task.status.is_final() {
         return !held.contains(&task.session);
     }
     let notice = task.notice.as_ref().and_then(|notice| state.message(notice));
     let delivery = notice.and_then(|notice| notice.delivery(&task.by));
-    task.status == TaskStatus::Interrupted && matches!(delivery, Some(Delivery::Unread { .. }))
+    let is_led = || state.live(&task.by).is_some_and(|leader| held.contains(&leader.id));
+    match task.status {
+        TaskStatus::Interrupted => matches!(delivery, Some(Delivery::Unread { .. })),
+        // Who cancels a task in a live session is told of it there.
+        TaskStatus::Cancelled => {
+            matches!(delivery, Some(Delivery::Unread { last: None })) && !is_led()
+        }
+        _ => false,
+    }
 }

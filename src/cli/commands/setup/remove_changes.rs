@@ -81,6 +81,7 @@ pub(super) fn run(
         asking.refuse_without_terminal()?;
     }
     let is_agreed = has_changes && asking.agrees("Undo this?")?;
+    let mut is_program_gone = false;
     if is_agreed {
         for one in &planned {
             match undo(one, records) {
@@ -90,7 +91,8 @@ pub(super) fn run(
         }
         refused.extend(unrecorded.remove());
         if let Some(copy) = copy.filter(|_| refused.is_empty()) {
-            if stable_program::remove_copy(&copy)? {
+            is_program_gone = stable_program::remove_copy(&copy)?;
+            if is_program_gone {
                 output::tell(&format!("Removed {}.", quoted(&copy.path)));
             } else {
                 output::tell(&format!(
@@ -105,10 +107,17 @@ pub(super) fn run(
     }
     unrecorded.tell_notes();
     if refused.is_empty() {
-        return Ok(if is_agreed {
-            "next: restart the clients that are open. `cli-team-bridge setup` connects them again."
-        } else {
-            "next: run `cli-team-bridge setup --remove` again when you want to undo this."
+        // Setup copies the program only if `npx` has started it.
+        return Ok(match (is_agreed, is_program_gone) {
+            (true, true) => {
+                "next: restart the clients that are open. `npx -y cli-team-bridge setup` connects them again."
+            }
+            (true, false) => {
+                "next: restart the clients that are open. `cli-team-bridge setup` connects them again."
+            }
+            (false, _) => {
+                "next: run `cli-team-bridge setup --remove` again when you want to undo this."
+            }
         }
         .to_owned());
     }

@@ -99,7 +99,8 @@ pub(in crate::cli) fn run(
     }
     // An adapter may have been installed just now.
     let agents = installed_agents::look(&config, &places, &own, program, variable);
-    Ok(session.end(chosen.is_empty(), &agents))
+    let call = stable_program::later_call(stable.path(), search_path.as_deref());
+    Ok(session.end(chosen.is_empty(), &agents, &call))
 }
 
 /// Says that setup cannot keep what it needs to undo its changes.
@@ -258,7 +259,8 @@ impl Session {
         Ok(())
     }
 
-    fn end(self, has_no_client: bool, agents: &[InstalledAgent]) -> SetupEnd {
+    /// Returns how it has ended. `call` is how the user calls this program later.
+    fn end(self, has_no_client: bool, agents: &[InstalledAgent], call: &str) -> SetupEnd {
         let all = self.refused.join("\n  ");
         let failure = (!self.refused.is_empty())
             .then(|| Failure::from(format!("not everything could be set up:\n  {all}")));
@@ -269,12 +271,12 @@ impl Session {
             }
             (_, Some(client)) => Some(match &self.project {
                 None => format!(
-                    "{} `cli-team-bridge setup --remove` undoes all of this.",
+                    "{} `{call} setup --remove` undoes all of this.",
                     next_step(client, "a project", agents)
                 ),
                 Some(_) => format!(
                     "{} Keep the files that setup has written out of version control: they name a \
-                     path of this machine. `cli-team-bridge setup --remove --project .` undoes all \
+                     path of this machine. `{call} setup --remove --project .` undoes all \
                      of this.",
                     next_step(client, "this project", agents)
                 ),

@@ -64,6 +64,38 @@ fn the_next_orchestrator_gets_one_notice_of_all_ended_tasks() {
     assert!(notices(&events, "chief").is_empty(), "and not again");
 }
 
+/// A client that ends with its turn, such as `claude -p`, makes no call after the one that brought the result.
+#[test]
+fn notices_that_earlier_sessions_were_given_are_not_joined_into_a_new_one() {
+    let mut world = World::new();
+    let given = ["ann", "ben"].map(|agent| {
+        let (lead, events) = named_lead(&mut world, &[]);
+        assert!(notices(&events, "chief").is_empty());
+        let session = world.agent(lead, agent);
+        let task = world.assign(lead, session);
+        world.ask(lead, Operation::StartTask(task.clone()));
+        world.ask(lead, Operation::FinishTask(task.clone(), Box::new(done())));
+        world.take(lead);
+        world.leave_with(session, Departure::Stopped);
+        world.leave(lead);
+        task
+    });
+    assert!(!is_summary_needed(&world.state, &name("chief")));
+    let (lead, events) = named_lead(&mut world, &[]);
+    assert!(notices(&events, "chief").is_empty(), "{events:?}");
+    assert_eq!(unread(&world, "chief"), 2, "an answer of a tool has them");
+
+    let agent = world.agent(lead, "cid");
+    let news = [world.assign(lead, agent), world.assign(lead, agent)];
+    world.leave_with(agent, Departure::Stopped);
+    world.leave(lead);
+    let (_, events) = named_lead(&mut world, &[]);
+    let said = notices(&events, "chief");
+    let [joined] = &said[..] else { panic!("one notice of the new ones: {said:?}") };
+    assert!(news.iter().all(|task| joined.contains(&task.to_string())), "{joined}");
+    assert!(!given.iter().any(|task| joined.contains(&task.to_string())), "{joined}");
+}
+
 #[test]
 fn agents_that_die_with_their_bridge_are_reported_in_one_notice() {
     let mut world = World::new();
