@@ -1,5 +1,6 @@
 //! Where the texts behind headers come from. The read model knows no disk.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::bus::event::{Body, BodyRef, LogPosition};
@@ -25,10 +26,10 @@ pub trait Texts {
     }
 
     /// Reads a text of an event.
-    fn text_of(&mut self, body: &Body) -> Option<String> {
+    fn text_of<'b>(&mut self, body: &'b Body) -> Option<Cow<'b, str>> {
         match body {
-            Body::Text(text) => Some(text.clone()),
-            Body::Blob { id, .. } => self.long_text(*id),
+            Body::Text(text) => Some(Cow::Borrowed(text)),
+            Body::Blob { id, .. } => self.long_text(*id).map(Cow::Owned),
         }
     }
 

@@ -1,10 +1,10 @@
 //! The commands of the program, with their one-line help. The flags of each are in its own file.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal as _, stdin};
 
 use clap::error::{ContextKind, ContextValue};
-use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use super::help_groups;
 use crate::cli::commands::act::{
@@ -116,11 +116,28 @@ pub(super) enum Command {
 impl Arguments {
     /// Parses the arguments, or returns the answer to print instead: help, the version, or an error.
     pub(super) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+        let arguments: Vec<_> = arguments.into_iter().collect();
+        if let [_, word, rest @ ..] = arguments.as_slice()
+            && let Some(command) = Command::of_clients(word, rest)
+        {
+            return Ok(Self { command });
+        }
+        Self::read_among_all(arguments)
+    }
+
+    fn read_among_all(arguments: Vec<OsString>) -> Result<Self, clap::Error> {
         let mut program = help_groups::grouped(Self::command());
         let matches = program.try_get_matches_from_mut(arguments);
         let mut matches = matches.map_err(with_nearest_commands)?;
         Self::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut program))
     }
+}
+
+/// Parses the arguments of one command alone, if they are right and ask for no help.
+fn parsed<A: Args>(arguments: &[OsString]) -> Option<A> {
+    let program = clap::Command::new("command").no_binary_name(true);
+    let mut matches = A::augment_args(program).try_get_matches_from(arguments).ok()?;
+    A::from_arg_matches_mut(&mut matches).ok()
 }
 
 /// Leaves of the commands that an error suggests only those that the user may have meant, the nearest first: clap suggests many, and the
@@ -139,6 +156,18 @@ fn with_nearest_commands(mut error: clap::Error) -> clap::Error {
 }
 
 impl Command {
+    /// Parses a command that clients start, without a description of all others: a step of the client waits for a `hook`, of which that
+    /// would be a third. None if it is another command, or the whole program has to answer.
+    fn of_clients(word: &OsStr, arguments: &[OsString]) -> Option<Self> {
+        match word.to_str()? {
+            "hook" => parsed(arguments).map(Self::Hook),
+            "watch" => parsed(arguments).map(Self::Watch),
+            "peer" => parsed(arguments).map(Self::Peer),
+            "orchestrator" => parsed(arguments).map(Self::Orchestrator),
+            _ => None,
+        }
+    }
+
     /// Says who reads the stderr of a command. At a terminal that is a person, whatever the command is for.
     pub(super) fn log_reader(&self) -> LogReader {
         match self {
@@ -203,6 +232,28 @@ mod tests {
         let roles: Vec<_> = peer.labels.roles.iter().map(ToString::to_string).collect();
         assert_eq!(roles, ["reviewer", "writer"]);
         assert_eq!(peer.project, None);
+    }
+
+    #[test]
+    fn the_commands_of_clients_read_alone_as_among_all() {
+        for line in [
+            "hook",
+            "hook --name ann --project /p",
+            "hook --help",
+            "hook --nmae ann",
+            "watch --name ann",
+            "peer --name ann --role reviewer --role writer",
+            "peer --name all",
+            "peer -V",
+            "orchestrator",
+            "orchestrator help",
+        ] {
+            let words: Vec<_> = line.split(' ').map(OsString::from).collect();
+            let alone = Command::of_clients(&words[0], &words[1..]);
+            let all = [vec![OsString::from("bridge")], words].concat();
+            let among_all = Arguments::read_among_all(all).ok().map(|read| read.command);
+            assert_eq!(format!("{alone:?}"), format!("{among_all:?}"), "{line}");
+        }
     }
 
     #[test]

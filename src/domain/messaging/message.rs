@@ -62,6 +62,9 @@ pub enum Author {
 }
 
 impl Author {
+    /// The person at the command line, as a word.
+    pub const HUMAN: &str = "human";
+
     /// Returns the sender, if it is a member of this project.
     pub fn member(&self) -> Option<&Name> {
         match self {
@@ -83,7 +86,7 @@ impl fmt::Display for Author {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Bridge => f.write_str("bridge"),
-            Self::Human => f.write_str("human"),
+            Self::Human => f.write_str(Self::HUMAN),
             Self::Member(name) => name.fmt(f),
             Self::Elsewhere(member) => member.fmt(f),
         }
@@ -96,7 +99,7 @@ impl TryFrom<Cow<'_, str>> for Author {
     fn try_from(text: Cow<'_, str>) -> Result<Self, AudienceError> {
         match text.as_ref() {
             "bridge" => Ok(Self::Bridge),
-            "human" => Ok(Self::Human),
+            Self::HUMAN => Ok(Self::Human),
             // Most are names, and no name is an address in another project.
             name => match Name::stored(name) {
                 Ok(name) => Ok(Self::Member(name)),

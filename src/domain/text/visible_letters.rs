@@ -62,27 +62,40 @@ pub fn without_styles(text: &str) -> String {
 
 /// Returns a text as one line, without invisible characters, and with single spaces between its words.
 pub fn one_line(text: &str) -> String {
-    let mut line = String::with_capacity(text.len());
-    for letter in text.chars() {
-        if letter.is_whitespace() {
-            if !line.ends_with(' ') {
-                line.push(' ');
-            }
-        } else if !is_invisible(letter) {
-            line.push(letter);
-        }
-    }
-    line.trim().to_owned()
+    first_letters(text, usize::MAX).0
 }
 
 /// Returns the beginning of a text as one line of at most `most` characters, and `…` where it is cut.
 pub fn beginning(text: &str, most: usize) -> String {
-    let line = one_line(text);
-    let mut shown: String = line.chars().take(most).collect();
-    if shown.len() < line.len() {
+    let (mut shown, is_cut) = first_letters(text, most);
+    if is_cut {
         shown.push('…');
     }
     shown
+}
+
+/// Returns the first `most` characters of a text as one line, and whether there are more. It reads no further: texts are long, and windows
+/// show the beginnings of many.
+fn first_letters(text: &str, most: usize) -> (String, bool) {
+    let mut line = String::with_capacity(text.len().min(most));
+    let mut room = most;
+    let mut is_after_space = false;
+    for letter in text.chars() {
+        if letter.is_whitespace() {
+            is_after_space = !line.is_empty();
+        } else if letter.is_ascii_graphic() || !is_invisible(letter) {
+            if room > 0 && std::mem::take(&mut is_after_space) {
+                line.push(' ');
+                room -= 1;
+            }
+            if room == 0 {
+                return (line, true);
+            }
+            line.push(letter);
+            room -= 1;
+        }
+    }
+    (line, false)
 }
 
 /// Returns a text as one line of at most `most` characters. Of a longer one, the first three fifths and the last words stay, with ` … `
@@ -152,5 +165,15 @@ mod tests {
         let odd = " a\n\n  b\tc\x1b[2J\u{202e}d\r\u{2028}e\u{e0041}";
         assert_eq!(one_line(odd), "a b c[2Jd e");
         assert_eq!(one_line("\n \u{202e}"), "");
+    }
+
+    #[test]
+    fn a_beginning_is_cut_where_more_would_be_shown() {
+        for (most, expected) in
+            [(0, "…"), (1, "a…"), (2, "a …"), (3, "a b…"), (4, "a bc"), (5, "a bc")]
+        {
+            assert_eq!(beginning(" a \u{202e}\n bc \u{200b}\n", most), expected);
+        }
+        assert_eq!(beginning(" \u{200b}\n", 0), "");
     }
 }

@@ -184,7 +184,7 @@ impl Letter {
     }
 
     fn is_for_user(&self) -> bool {
-        self.to == Author::Human.to_string()
+        self.to == Author::HUMAN
     }
 
     /// Says how a question to the user is answered, or what has answered it.
@@ -245,7 +245,7 @@ impl Letter {
 
     /// Says whether the person at the command line wrote it.
     pub fn is_from_human(&self) -> bool {
-        self.from == Author::Human.to_string()
+        self.from == Author::HUMAN
     }
 
     /// Returns what it is for. That the person at the command line says it, its sender shows.

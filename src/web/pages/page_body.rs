@@ -1,6 +1,6 @@
 //! The body of a page as its parts, each an element with an id, so that a live page gets only those that have changed.
 
-use maud::Markup;
+use maud::{Markup, Render};
 
 /// A part of a page.
 pub(super) struct Part {
@@ -20,6 +20,15 @@ impl Part {
     /// A part that stays as it is, or whose rows are sent one by one.
     pub(super) fn fixed(id: &'static str, html: Markup) -> Self {
         Self { id, html, is_live: false }
+    }
+}
+
+/// Parts one after the other. They go straight into what is around them: a page of messages is long, and each copy of it costs.
+pub(super) struct Parts<'a>(pub(super) &'a [Part]);
+
+impl Render for Parts<'_> {
+    fn render_to(&self, page: &mut String) {
+        self.0.iter().for_each(|part| part.html.render_to(page));
     }
 }
 

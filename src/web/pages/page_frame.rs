@@ -2,7 +2,7 @@
 
 use maud::{DOCTYPE, Markup, html};
 
-use super::page_body::{Body, Part};
+use super::page_body::{Body, Part, Parts};
 use super::page_input::{PageContext, PageInput};
 use super::view_path::View;
 use crate::domain::text::visible_letters::one_line;
@@ -114,8 +114,8 @@ pub(super) fn document(
                 main id="main" tabindex="-1" {
                     h1.unseen { (body.heading) }
                     (state.html)
-                    @if body.side.is_empty() { (parts(&body.parts)) }
-                    @else { div.split { div { (parts(&body.parts)) } div { (parts(&body.side)) } } }
+                    @if body.side.is_empty() { (Parts(&body.parts)) }
+                    @else { div.split { div { (Parts(&body.parts)) } div { (Parts(&body.side)) } } }
                 }
                 (foot(context))
             }
@@ -138,10 +138,6 @@ fn head(title: &Markup, is_page: bool) -> Markup {
             }
         }
     }
-}
-
-fn parts(parts: &[Part]) -> Markup {
-    html! { @for part in parts { (part.html) } }
 }
 
 /// Results of a search and older messages stay as they are.

@@ -1,7 +1,7 @@
 //! A message as a row of a list, with the way of its receipts: stored, delivered, seen, acknowledged. A row says nothing that changes by itself, so
 //! that it is sent again only when the message has come further.
 
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
 
 use super::small_parts::{clock, member_link, task_link, tone};
 use crate::domain::text::counted::counted;
@@ -130,13 +130,11 @@ fn after(sent: Moment, at: Moment) -> String {
     }
 }
 
-/// Returns messages as the list `letters`, in the order given.
-pub(in crate::web::pages) fn letter_list<'a>(
-    id: &str,
-    letters: impl Iterator<Item = &'a Letter>,
-    label: &str,
-) -> Markup {
-    html! {
-        ol.letters id=(id) aria-label=(label) { @for letter in letters { (letter_row(letter)) } }
+/// The rows of messages in the order given, which go straight into the list around them.
+pub(in crate::web::pages) struct LetterRows<I>(pub(in crate::web::pages) I);
+
+impl<'a, I: Iterator<Item = &'a Letter> + Clone> Render for LetterRows<I> {
+    fn render_to(&self, list: &mut String) {
+        self.0.clone().for_each(|letter| letter_row(letter).render_to(list));
     }
 }

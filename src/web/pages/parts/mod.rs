@@ -9,7 +9,7 @@ mod small_parts;
 mod task_table;
 
 pub(super) use self::act_forms::{cancel_form, end_forms, send_form};
-pub(super) use self::letter_row::{letter_list, letter_row};
+pub(super) use self::letter_row::{LetterRows, letter_row};
 pub(super) use self::member_table::member_table;
 pub(super) use self::need_card::need_card;
 pub(super) use self::request_table::request_table;

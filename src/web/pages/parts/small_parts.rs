@@ -56,7 +56,7 @@ pub(in crate::web::pages) fn usage_cells(usage: Option<&Spent>, may_report: bool
 /// Returns a time of day. The script turns it into the reader's own.
 pub(in crate::web::pages) fn clock(at: Moment) -> Markup {
     let iso = iso8601(at.0);
-    let shown: String = iso.chars().skip(11).take(8).collect();
+    let shown = iso.get(11..19).unwrap_or_default();
     html! { time data-clock="" datetime=(iso) title=(iso) { (shown) "Z" } }
 }
 

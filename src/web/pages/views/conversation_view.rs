@@ -6,7 +6,7 @@ use crate::domain::text::visible_letters::beginning;
 use crate::view::{ConflictRow, Letter};
 use crate::web::pages::drawings::sequence_drawing;
 use crate::web::pages::page_body::{Body, Part};
-use crate::web::pages::parts::{letter_list, send_form};
+use crate::web::pages::parts::{LetterRows, send_form};
 use crate::web::pages::{PageContext, PageInput, View};
 
 pub(in crate::web::pages) fn conversation(
@@ -22,7 +22,7 @@ pub(in crate::web::pages) fn conversation(
         section.sheet aria-labelledby="letters-heading" {
             h2.unseen id="letters-heading" { "Messages" }
             @if letters.is_empty() { p.empty id="no-letters" { "No messages yet." } }
-            (letter_list("letters", letters.iter().rev(), "Messages, newest first"))
+            ol.letters id="letters" aria-label="Messages, newest first" { (LetterRows(letters.iter().rev())) }
             @if let Some(oldest) = oldest.filter(|_| has_more) {
                 p.more { a data-older="" data-list="letters" rel="next" href={ (View::Conversation.path()) "?before=" (oldest) } { "older messages" } }
             }
@@ -56,7 +56,9 @@ pub(in crate::web::pages) fn thread(id: &str, input: &PageInput<'_>) -> Body {
         section.sheet id="thread" aria-labelledby="thread-heading" {
             h2 id="thread-heading" { "Thread " span.id { (beginning(id, 80)) } }
             @if letters.is_empty() { p.empty { "There is no such thread, or it is no longer kept." } }
-            @else { (letter_list("thread-letters", letters.iter(), "The messages of the thread, oldest first")) }
+            @else {
+                ol.letters id="thread-letters" aria-label="The messages of the thread, oldest first" { (LetterRows(letters.iter())) }
+            }
             @if let Some(row) = conflict {
                 p.body dir="auto" { b { "Disagreement of " (row.names()) ": " } (row.words()) }
             }

@@ -6,7 +6,7 @@ use crate::domain::text::visible_letters::quoted;
 use crate::view::{Board, Letter, MemberRow, Moment, StatusLook};
 use crate::web::pages::page_body::{Body, Part};
 use crate::web::pages::parts::{
-    MOST_ROWS, ago, end_forms, letter_list, mark, member_link, need_card, send_form, shown_text,
+    LetterRows, MOST_ROWS, ago, end_forms, mark, member_link, need_card, send_form, shown_text,
     task_link, task_table,
 };
 use crate::web::pages::views::task_views::{diffs, live_words};
@@ -157,7 +157,9 @@ fn messages(name: &str, letters: &[Letter]) -> Markup {
     html! {
         section.sheet id="messages" aria-labelledby="messages-heading" {
             h2 id="messages-heading" { "Its messages" }
-            @if own.is_empty() { p.empty { "None yet." } } @else { (letter_list("own-letters", own.into_iter(), "Its messages, newest first")) }
+            @if own.is_empty() { p.empty { "None yet." } } @else {
+                ol.letters id="own-letters" aria-label="Its messages, newest first" { (LetterRows(own.into_iter())) }
+            }
         }
     }
 }
