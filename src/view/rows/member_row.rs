@@ -248,7 +248,6 @@ impl MemberRow {
     /// Makes the row of a session that has left, with what its turns have used.
     pub fn of_ended(ended: &EndedSession, usage: Spent, now: Now) -> Self {
         let past = ended.past.as_ref();
-        let ago = i64::try_from(seconds(ended.at, now.tick) * 1000).unwrap_or(i64::MAX);
         Self {
             name: ended.name.to_string(),
             kind: ended.kind.as_str().to_owned(),
@@ -272,7 +271,7 @@ impl MemberRow {
             leases: Vec::new(),
             owes: Vec::new(),
             at_work_for_it: Vec::new(),
-            last_active: Moment(now.wall_ms.saturating_sub(ago)),
+            last_active: moment_of(ended.at, now),
             live_seconds: seconds(ended.since, ended.at),
             profile: past.map(|past| past.profile.clone()),
             lead: false,
@@ -353,6 +352,15 @@ mod tests {
     use super::*;
 
     #[test]
+/// Returns when a tick of this boot was, to the second: the two clocks are read one after the other, and boards of the same state are to
+/// be the same.
+fn moment_of(tick: Tick, now: Now) -> Moment {
+    let is_of_boot = tick.boot == now.tick.boot;
+    let ago_ms = if is_of_boot { now.tick.ms.saturating_sub(tick.ms) } else { 0 };
+    let wall_ms = now.wall_ms.saturating_sub_unsigned(ago_ms);
+    Moment(wall_ms - wall_ms.rem_euclid(1_000))
+}
+
     fn what_only_a_person_can_end_needs_you() {
         let check = |word, expected| assert_eq!(group(word), expected, "{word}");
         for word in ["waiting_permission", "stuck", "hung", "stalled"] {
@@ -362,5 +370,15 @@ mod tests {
         check("idle", Group::Idle);
         check("gone", Group::Ended);
         assert!(Group::NeedsYou < Group::Working && Group::Idle < Group::Ended);
+    #[test]
+    fn when_a_member_has_left_does_not_change_from_look_to_look() {
+        let left = Tick { boot: 1, ms: 1_000 };
+        for passed_ms in [0, 1, 400, 999, 4_321] {
+            let tick = Tick { boot: 1, ms: 1_000 + passed_ms };
+            let wall_ms = 60_000_300_i64.saturating_add_unsigned(passed_ms);
+            assert_eq!(moment_of(left, Now { wall_ms, tick }), Moment(60_000_000), "{passed_ms}");
+        }
+    }
+
     }
 }
