@@ -203,7 +203,7 @@ impl MemberRow {
             last_active: Moment(session.last_ms),
             live_seconds: seconds(session.since, now.tick),
             profile: session.profile.clone(),
-            lead: state.is_lead(session.id),
+            lead: is_held && state.is_lead(session.id),
             roles: session.roles.clone(),
             model: session.model.clone(),
             cwd: session.cwd.clone(),
@@ -294,8 +294,18 @@ fn silent_in(turn: &TaskId, texts: &mut dyn Texts) -> Option<String> {
     Some(call.unwrap_or_else(|| "its model".to_owned()))
 }
 
+/// Says whether the process of a live session lives. An agent ends with its bridge.
+pub(in crate::view) fn is_there(
+    state: &State,
+    session: &Session,
+    is_held: &dyn Fn(SessionId) -> bool,
+) -> bool {
+    let has_bridge = |owner| state.session(owner).is_none() || is_held(owner);
+    is_held(session.id) && session.owner.is_none_or(has_bridge)
+}
+
 /// Returns the word for the state of a live session.
-fn state_word(state: &State, session: &Session, is_held: bool) -> &'static str {
+pub(super) fn state_word(state: &State, session: &Session, is_held: bool) -> &'static str {
     if !is_held {
         "gone"
     } else if !session.hung && !state.open_permissions_of(session.id).is_empty() {
@@ -342,6 +352,15 @@ pub fn delivery_words(session: &Session) -> Vec<&'static str> {
         .collect()
 }
 
+/// Returns when a tick of this boot was, to the second: the two clocks are read one after the other, and boards of the same state are to
+/// be the same.
+fn moment_of(tick: Tick, now: Now) -> Moment {
+    let is_of_boot = tick.boot == now.tick.boot;
+    let ago_ms = if is_of_boot { now.tick.ms.saturating_sub(tick.ms) } else { 0 };
+    let wall_ms = now.wall_ms.saturating_sub_unsigned(ago_ms);
+    Moment(wall_ms - wall_ms.rem_euclid(1_000))
+}
+
 /// Returns the seconds between two ticks; ticks of different boots cannot be compared.
 fn seconds(from: Tick, to: Tick) -> u64 {
     if from.boot == to.boot { to.ms.saturating_sub(from.ms) / 1000 } else { 0 }
@@ -352,25 +371,6 @@ mod tests {
     use super::*;
 
     #[test]
-/// Returns when a tick of this boot was, to the second: the two clocks are read one after the other, and boards of the same state are to
-/// be the same.
-fn moment_of(tick: Tick, now: Now) -> Moment {
-    let is_of_boot = tick.boot == now.tick.boot;
-    let ago_ms = if is_of_boot { now.tick.ms.saturating_sub(tick.ms) } else { 0 };
-    let wall_ms = now.wall_ms.saturating_sub_unsigned(ago_ms);
-    Moment(wall_ms - wall_ms.rem_euclid(1_000))
-}
-
-    fn what_only_a_person_can_end_needs_you() {
-        let check = |word, expected| assert_eq!(group(word), expected, "{word}");
-        for word in ["waiting_permission", "stuck", "hung", "stalled"] {
-            check(word, Group::NeedsYou);
-        }
-        check("waiting", Group::Working);
-        check("idle", Group::Idle);
-        check("gone", Group::Ended);
-        assert!(Group::NeedsYou < Group::Working && Group::Idle < Group::Ended);
-    #[test]
     fn when_a_member_has_left_does_not_change_from_look_to_look() {
         let left = Tick { boot: 1, ms: 1_000 };
         for passed_ms in [0, 1, 400, 999, 4_321] {
@@ -380,5 +380,15 @@ fn moment_of(tick: Tick, now: Now) -> Moment {
         }
     }
 
+    #[test]
+    fn what_only_a_person_can_end_needs_you() {
+        let check = |word, expected| assert_eq!(group(word), expected, "{word}");
+        for word in ["waiting_permission", "stuck", "hung", "stalled"] {
+            check(word, Group::NeedsYou);
+        }
+        check("waiting", Group::Working);
+        check("idle", Group::Idle);
+        check("gone", Group::Ended);
+        assert!(Group::NeedsYou < Group::Working && Group::Idle < Group::Ended);
     }
 }

@@ -312,3 +312,15 @@ fn the_page_of_a_member_of_another_project_says_where_it_is_and_writes_there() {
     assert!(html.contains("<b>web:alice</b> is in another project."), "{html}");
     assert!(html.contains("Write to web:alice"), "{html}");
 }
+
+#[test]
+fn the_page_of_a_task_says_that_its_agent_is_gone() {
+    let mut extra = extra();
+    let task = extra.task.as_mut().unwrap();
+    task.row.status = "running".to_owned();
+    task.row.agent_state = Some("gone".to_owned());
+    let input = PageInput { snapshot: &snapshot(), extra: &extra };
+    let html = page(&View::Task("task-ben".to_owned()), &input, &context());
+    assert!(html.contains("gone"), "{html}");
+    assert!(html.contains("its agent's process has ended"), "{html}");
+}
