@@ -13,7 +13,7 @@ mod whole_task;
 
 pub use self::asking_prompt::asking_prompt;
 pub use self::log_texts::LogTexts;
-pub use self::read_board::{board, board_again};
+pub use self::read_board::{board, board_again, held_sessions};
 pub use self::recent_history::{History, last_stretches};
 pub use self::trace_exchange::{TraceOutcome, trace};
 pub use self::unlisted_turn::{UnlistedTurn, unlisted_turn};

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::log_texts::LogTexts;
+use super::read_board::held_sessions;
 use crate::bus::storage::LogError;
 use crate::bus::storage::file::Follower;
 use crate::domain::ids::TaskId;
@@ -37,6 +38,7 @@ pub fn no_such_task(id: &TaskId) -> String {
 
 /// Reads a task with its texts; none if there is no task of this id, or it ended too long ago.
 pub fn whole_task(bus: &mut Follower, id: &TaskId) -> Result<Option<WholeTask>, LogError> {
+    let held = held_sessions(bus);
     let (state, mut texts) = bus.state_and_texts();
     let Some(task) = state.task(id) else { return Ok(None) };
     let output = match task.output.filter(|body| body.bytes > 0) {
@@ -52,7 +54,7 @@ pub fn whole_task(bus: &mut Follower, id: &TaskId) -> Result<Option<WholeTask>, 
     let whole_error =
         task.error.as_ref().map(|error| format!("{}: {}", error.class, error.message));
     Ok(Some(WholeTask {
-        row: TaskRow::of(state, task, &mut LogTexts(texts)),
+        row: TaskRow::of(state, task, &|session| held.contains(&session), &mut LogTexts(texts)),
         whole_prompt,
         whole_error,
         output: output.filter(|output| !output.trim().is_empty()),

@@ -6,12 +6,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::rows::commitments::SHORT_WORDS;
+use super::rows::member_row::is_there;
 use super::stretches::by_member;
 use super::{
     ConflictRow, Group, MemberRow, Moment, Need, PermissionRow, Problem, RequestRow, Spent,
     Stretch, TaskRow, Texts, Totals, WorkflowTree, last_turns, needs, problems, waits,
 };
-use crate::bus::state::{BodyRef, State, Task};
+use crate::bus::state::{BodyRef, Permission, State, Task};
 use crate::domain::ids::SessionId;
 use crate::domain::task::TaskStatus;
 use crate::domain::text::listed::listed;
@@ -79,12 +80,8 @@ impl Board {
         let mut members: Vec<_> = live
             .map(|session| {
                 let usage = used.remove(&session.id).unwrap_or_default();
-                // An agent ends with its bridge.
-                let is_held = (looked.is_held)(session.id)
-                    && session.owner.is_none_or(|owner| {
-                        state.session(owner).is_none() || (looked.is_held)(owner)
-                    });
-                MemberRow::of(state, session, (is_held, usage), now, texts)
+                let is_there = is_there(state, session, looked.is_held);
+                MemberRow::of(state, session, (is_there, usage), now, texts)
             })
             .collect();
         let failures = last_failures(state);
@@ -108,10 +105,15 @@ impl Board {
             }
         }
         waits::put_words(&mut members);
-        let tasks = tasks(state, most_ended, texts);
+        let tasks = tasks(looked, texts);
         put_those_at_work(&mut members, &tasks);
-        let permissions: Vec<_> =
-            state.open_permissions().into_iter().map(PermissionRow::of).collect();
+        // Nobody can answer an agent whose process has ended.
+        let is_waiting = |permission: &&Permission| {
+            let agent = state.session(permission.question.session);
+            agent.is_none_or(|agent| is_there(state, agent, looked.is_held))
+        };
+        let asked = state.open_permissions().into_iter().filter(is_waiting);
+        let permissions: Vec<_> = asked.map(PermissionRow::of).collect();
         Self {
             version: VIEW_VERSION,
             seq: looked.seq,
@@ -121,7 +123,7 @@ impl Board {
             requests: requests(state, now, texts),
             ended_requests: RequestRow::of_ended(state, most_ended, now, texts),
             conflicts: ConflictRow::all(state, most_ended, texts),
-            workflows: workflows(state, most_ended),
+            workflows: workflows(looked),
             problems: problems::of(state, &members, (looked.damaged_lines, now), texts),
             totals: Totals::of(state, &members, not_shown),
             permissions,
@@ -149,21 +151,6 @@ impl Board {
             |row: &MemberRow| row.last_active.until(self.at) < wait_times::WAIT_ASKED_AGAIN_MS;
         let mut rows = self.members.iter();
         rows.any(|row| row.waits_for.is_some() || waits::may_ask_anew(row) && is_recent(row))
-    }
-
-    /// Returns how a task is, in a word: of one that runs, how its agent is.
-    pub fn task_state<'a>(&'a self, task: &'a TaskRow) -> &'a str {
-        let of_agent = || {
-            let is_at_it = |row: &&MemberRow| row.task_id.as_ref() == Some(&task.task_id);
-            let word = self.members.iter().find(is_at_it)?.state.as_str();
-            matches!(word, "stalled" | "stuck" | "hung" | "gone" | "waiting_permission")
-                .then_some(word)
-        };
-        match task.status.as_str() {
-            "running" if task.cancel_asked => "cancelling",
-            "running" => of_agent().unwrap_or("running"),
-            status => status,
-        }
     }
 
     /// Returns what a member does now, as its row has the age of that beside it: for whom it waits, in a turn the prompt of its task, and
@@ -336,13 +323,14 @@ fn interrupted(state: &State) -> BTreeMap<SessionId, BodyRef> {
     last.into_iter().map(|(session, task)| (session, task.prompt)).collect()
 }
 
-fn tasks(state: &State, most_ended: usize, texts: &mut dyn Texts) -> Vec<TaskRow> {
+fn tasks(looked: &Looked<'_>, texts: &mut dyn Texts) -> Vec<TaskRow> {
+    let Looked { state, is_held, most_ended, .. } = *looked;
     let mut ended = 0;
     let shown = state.newest_tasks().into_iter().filter(|task| {
         ended += usize::from(task.status.is_final());
         !task.status.is_final() || ended <= most_ended
     });
-    shown.map(|task| TaskRow::of(state, task, texts)).collect()
+    shown.map(|task| TaskRow::of(state, task, is_held, texts)).collect()
 }
 
 fn requests(state: &State, now: Now, texts: &mut dyn Texts) -> Vec<RequestRow> {
@@ -351,11 +339,12 @@ fn requests(state: &State, now: Now, texts: &mut dyn Texts) -> Vec<RequestRow> {
     open.into_iter().map(|request| RequestRow::of(state, request, now, texts)).collect()
 }
 
-fn workflows(state: &State, most_ended: usize) -> Vec<WorkflowTree> {
+fn workflows(looked: &Looked<'_>) -> Vec<WorkflowTree> {
+    let Looked { state, is_held, most_ended, .. } = *looked;
     let mut ended = 0;
     let shown = state.workflows().into_iter().filter(|workflow| {
         ended += usize::from(workflow.status.is_final());
         !workflow.status.is_final() || ended <= most_ended
     });
-    shown.map(|workflow| WorkflowTree::of(workflow, state)).collect()
+    shown.map(|workflow| WorkflowTree::of(workflow, state).led_by(workflow, is_held)).collect()
 }

@@ -13,7 +13,7 @@ use crate::domain::text::visible_letters::{beginning, quoted};
 use crate::domain::workflow::StepStatus;
 use crate::view::rows::commitments::{SHORT_WORDS, left};
 use crate::view::waits::Waits;
-use crate::view::{ConflictRow, MemberRow, Moment, PermissionRow, Texts, Trouble, WayOut};
+use crate::view::{ConflictRow, Group, MemberRow, Moment, PermissionRow, Texts, Trouble, WayOut};
 
 /// What a person has to decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -247,14 +247,17 @@ pub(super) fn of(
         }
     });
     let decisions: Vec<_> = decisions.collect();
-    let questions = questions(state, texts);
+    let questions = questions(state, members, texts);
     asked.into_iter().chain(approvals).chain(questions).chain(decisions).chain(stuck).collect()
 }
 
 /// Returns what live members have asked the user.
-fn questions(state: &State, texts: &mut dyn Texts) -> Vec<Need> {
+fn questions(state: &State, members: &[MemberRow], texts: &mut dyn Texts) -> Vec<Need> {
     let open = state.questions_for_user().filter_map(|message| {
-        let asker = message.from.member().filter(|name| state.live(name).is_some())?;
+        // Nobody answers a member whose process has ended, and who so has left.
+        let asker = message.from.member()?;
+        let mut live = members.iter().filter(|row| row.group != Group::Ended);
+        live.find(|row| row.name == asker.as_str())?;
         let words = texts.first_words(message.body, limits::NEED_CHARS);
         Some(Need {
             kind: NeedKind::Question,

@@ -63,7 +63,12 @@ pub(crate) fn row(name: &str, state: &str) -> MemberRow {
 }
 
 pub(super) fn joined(state: &mut State, number: u64, name: &str) {
-    let event = Event::MemberJoined(Joined {
+    let event = Event::MemberJoined(joining(number, name));
+    state.apply(&entry(number, event), &[0], LogPosition::default());
+}
+
+pub(super) fn joining(number: u64, name: &str) -> Joined {
+    Joined {
         session: SessionId(uuid::Uuid::from_u64_pair(0, number)),
         name: Name::parse(name).unwrap(),
         chosen: true,
@@ -72,8 +77,7 @@ pub(super) fn joined(state: &mut State, number: u64, name: &str) {
         roles: Vec::new(),
         pid: 1,
         client: None,
-    });
-    state.apply(&entry(number, event), &[0], LogPosition::default());
+    }
 }
 
 pub(super) fn board(state: &State, seq: u64, is_held: bool) -> Board {

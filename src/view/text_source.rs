@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use crate::bus::event::{Body, BodyRef, LogPosition};
 use crate::domain::ids::TaskId;
 use crate::domain::text::visible_letters::beginning;
+use crate::view::turn_error;
 
 /// A source of stored texts. A text that it cannot read is missing from what is shown.
 pub trait Texts {
@@ -23,6 +24,11 @@ pub trait Texts {
     /// Reads the end of the transcript of a task; where there are none, nothing.
     fn last_of_transcript(&mut self, _: &TaskId) -> Option<String> {
         None
+    }
+
+    /// Reads the error with which a turn has ended, if it has ended with one.
+    fn error_of_turn(&mut self, turn: &TaskId) -> Option<String> {
+        turn_error(&self.last_of_transcript(turn)?)
     }
 
     /// Reads a text of an event.
@@ -63,10 +69,11 @@ impl Texts for NoTexts {
 /// The most beginnings that are kept: the open tasks and requests of a large team.
 const MOST_KNOWN: usize = 4_096;
 
-/// The beginnings of texts that were read before. A text of the log never changes.
+/// The beginnings of texts, and the errors of turns, that were read before. A text of the log never changes, nor does the end of a turn.
 #[derive(Debug, Default)]
 pub struct KnownWords {
     words: BTreeMap<(LogPosition, u16, usize), Option<String>>,
+    errors: BTreeMap<TaskId, String>,
 }
 
 /// Texts of which each beginning is read once.
@@ -88,6 +95,18 @@ impl Texts for KnownTexts<'_> {
         self.texts.last_of_transcript(task)
     }
 
+    fn error_of_turn(&mut self, turn: &TaskId) -> Option<String> {
+        if let Some(error) = self.known.errors.get(turn) {
+            return Some(error.clone());
+        }
+        let error = self.texts.error_of_turn(turn)?;
+        if self.known.errors.len() >= MOST_KNOWN {
+            self.known.errors.clear();
+        }
+        self.known.errors.insert(turn.clone(), error.clone());
+        Some(error)
+    }
+
     fn first_words(&mut self, body: BodyRef, most: usize) -> Option<String> {
         let key = (body.place, body.index, most);
         if let Some(words) = self.known.words.get(&key) {
@@ -105,6 +124,29 @@ impl Texts for KnownTexts<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_error_of_a_turn_is_read_until_it_has_one() {
+        struct Growing(Vec<&'static str>);
+        impl Texts for Growing {
+            fn text(&mut self, _: BodyRef) -> Option<String> {
+                None
+            }
+            fn long_text(&mut self, _: uuid::Uuid) -> Option<String> {
+                None
+            }
+            fn last_of_transcript(&mut self, _: &TaskId) -> Option<String> {
+                self.0.pop().map(str::to_owned)
+            }
+        }
+        let (mut growing, mut known) =
+            (Growing(vec![r#"{"kind":"end","error":"401"}"#, ""]), KnownWords::default());
+        let turn = TaskId::from_bits(1);
+        let errors: Vec<_> = (0..3)
+            .map(|_| KnownTexts { texts: &mut growing, known: &mut known }.error_of_turn(&turn))
+            .collect();
+        assert_eq!(errors, [None, Some("401".to_owned()), Some("401".to_owned())]);
+    }
 
     #[test]
     fn the_beginning_of_a_text_is_read_once() {

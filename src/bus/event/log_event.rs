@@ -349,7 +349,7 @@ impl Event {
     }
 
     /// Says whether the event changes the list of live members.
-    pub(in crate::bus) fn changes_roster(&self) -> bool {
+    pub fn changes_roster(&self) -> bool {
         matches!(self, Self::MemberStarting(_) | Self::MemberJoined(_) | Self::MemberLeft { .. })
     }
 

@@ -460,7 +460,7 @@ pub enum Refusal {
     OtherProject { tag: Label },
     /// The person at the command line can go there themself.
     #[error(
-        "`{tag}:` is another project: run `cli-team-bridge send` in its directory, or with --project"
+        "`{tag}:` is another project: its members are written to on its own bus, as `cli-team-bridge send {tag}:NAME` does"
     )]
     PersonElsewhere { tag: Label },
     /// Shown to nobody: it was not to arrive twice.

@@ -15,12 +15,14 @@ mod answer_step;
 mod cancel_work;
 mod end_agent;
 mod manage_keys;
+mod other_project;
 mod perform_act;
 
 pub(crate) use self::act_outcome::{Ended, Outcome};
 pub(crate) use self::answer_question::Answer;
 pub(crate) use self::answer_step::StepChoice;
 pub(crate) use self::manage_keys::MadeKey;
+pub(crate) use self::other_project::{directory_of, id_there};
 pub(crate) use self::perform_act::{open_to_join, perform};
 pub(crate) use self::steering::{Patience, Steering};
 pub(crate) use self::write_to_member::Letter;

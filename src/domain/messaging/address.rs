@@ -88,6 +88,11 @@ impl Address {
         Ok(Self::Member(text.to_owned()))
     }
 
+    /// Says whether a text is an address in another project.
+    pub fn is_elsewhere(text: &str) -> bool {
+        matches!(Self::parse(text), Ok(Self::Elsewhere { .. }))
+    }
+
     /// Says whether it may mean several members.
     pub fn is_several(&self) -> bool {
         match self {

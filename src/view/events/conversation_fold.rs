@@ -25,6 +25,8 @@ pub struct Conversation {
     in_flight: InFlight,
     /// Messages of which nobody knows any more whom they reached.
     vague: BTreeSet<u64>,
+    /// Questions to the user without an answer.
+    questions: BTreeSet<u64>,
 }
 
 impl Conversation {
@@ -37,6 +39,7 @@ impl Conversation {
             seqs: BTreeMap::new(),
             in_flight: InFlight::default(),
             vague: BTreeSet::new(),
+            questions: BTreeSet::new(),
         }
     }
 
@@ -63,10 +66,13 @@ impl Conversation {
             match event {
                 Event::MessageSent(sent) => {
                     let mut letter = of_message(sent, (seq, at));
-                    if letter.asks_you.is_some() && !state.asks_user(&sent.id) {
+                    if letter.asks_you.is_some() && !state.waits_for_user(&sent.id) {
                         letter.asks_you = Some(UserQuestion::Over);
                     }
                     self.settle_question(sent);
+                    if letter.asks_you.is_some() {
+                        self.questions.insert(seq);
+                    }
                     self.add_wanted(&sent.id, letter, &sent.body, texts, is_wanted);
                     if let Some(first) = sent.reopens().and_then(|thread| self.letter(thread)) {
                         first.resolved = None;
@@ -142,6 +148,9 @@ impl Conversation {
                 _ => {}
             }
         }
+        if entry.events.iter().any(Event::changes_roster) {
+            self.look_who_asks(state);
+        }
     }
 
     /// Says whether no later entry changes a message that is held: each of its receipts has ended, or is as far as the state has it.
@@ -150,7 +159,7 @@ impl Conversation {
             && self.letters.values().all(|(id, letter)| match state.message(id) {
                 Some(known) if known.resolved != letter.resolved.is_some() => false,
                 Some(_) if !letter.is_as_crossed(state.crossed(id)) => false,
-                _ if letter.asks_you == Some(UserQuestion::Open) && !state.asks_user(id) => false,
+                _ if letter.is_open_otherwise(state.waits_for_user(id)) => false,
                 Some(known) => known.deliveries.iter().all(|(name, delivery)| {
                     let of_name = |receipt: &&Receipt| receipt.member == name.as_str();
                     let receipt = letter.receipts.iter().find(of_name);
@@ -192,6 +201,7 @@ impl Conversation {
             let Some((seq, (oldest, _))) = self.letters.pop_first() else { return };
             self.seqs.remove(&oldest);
             self.vague.remove(&seq);
+            self.questions.remove(&seq);
         }
     }
 
@@ -207,6 +217,20 @@ impl Conversation {
         {
             before.asks_you = Some(UserQuestion::Over);
         }
+    }
+
+    /// Opens the questions of members that are here, and no others: nobody else gets an answer. A member may come back.
+    fn look_who_asks(&mut self, state: &State) {
+        let Self { questions, letters, .. } = self;
+        questions.retain(|seq| {
+            let Some((id, letter)) = letters.get_mut(seq) else { return false };
+            if letter.asks_you == Some(UserQuestion::Answered) {
+                return false;
+            }
+            let is_open = state.waits_for_user(id);
+            letter.asks_you = Some(if is_open { UserQuestion::Open } else { UserQuestion::Over });
+            true
+        });
     }
 
     fn letter(&mut self, id: &MessageId) -> Option<&mut Letter> {

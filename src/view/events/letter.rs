@@ -84,7 +84,7 @@ pub enum UserQuestion {
     /// Nobody has answered it.
     Open,
     Answered,
-    /// It is not open any more, and no answer is among the messages that were read.
+    /// It is not open any more, and no answer is among the messages that were read; or the member that asks is not here to get one.
     Over,
 }
 
@@ -197,6 +197,12 @@ impl Letter {
             (UserQuestion::Answered, Some(answer)) => Some(format!("answered in {answer}")),
             (UserQuestion::Answered | UserQuestion::Over, _) => None,
         }
+    }
+
+    /// Says whether it is a question to the user without an answer that is shown as open and is not, or the other way round.
+    pub(super) fn is_open_otherwise(&self, is_open: bool) -> bool {
+        let shown = self.asks_you.filter(|question| *question != UserQuestion::Answered);
+        shown.is_some_and(|question| (question == UserQuestion::Open) != is_open)
     }
 
     /// Notes that a message answers it, if it is a question to the user which no other has answered. That is for the user, and for

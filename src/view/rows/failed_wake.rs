@@ -7,7 +7,7 @@ use crate::domain::ids::{CallId, TaskId};
 use crate::domain::member::Activity;
 use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::quoted;
-use crate::view::{Texts, turn_error};
+use crate::view::Texts;
 
 /// The most characters of an error.
 const ERROR_CHARS: usize = 200;
@@ -30,7 +30,7 @@ pub(super) fn failed_wake(
     let returned: Vec<CallId> = returned.collect();
     let last = *returned.iter().max_by_key(|call| call.made_ms())?;
     // A call that brought messages into a turn of a task has no transcript of its own.
-    let error = turn_error(&texts.last_of_transcript(&TaskId::of_turn_by(last))?)?;
+    let error = texts.error_of_turn(&TaskId::of_turn_by(last))?;
     let messages = match returned.len() {
         1 => "its message".to_owned(),
         some => format!("its {}", counted(some, "message")),

@@ -203,7 +203,7 @@ impl MemberRow {
             last_active: Moment(session.last_ms),
             live_seconds: seconds(session.since, now.tick),
             profile: session.profile.clone(),
-            lead: state.is_lead(session.id),
+            lead: is_held && state.is_lead(session.id),
             roles: session.roles.clone(),
             model: session.model.clone(),
             cwd: session.cwd.clone(),
@@ -248,7 +248,6 @@ impl MemberRow {
     /// Makes the row of a session that has left, with what its turns have used.
     pub fn of_ended(ended: &EndedSession, usage: Spent, now: Now) -> Self {
         let past = ended.past.as_ref();
-        let ago = i64::try_from(seconds(ended.at, now.tick) * 1000).unwrap_or(i64::MAX);
         Self {
             name: ended.name.to_string(),
             kind: ended.kind.as_str().to_owned(),
@@ -272,7 +271,7 @@ impl MemberRow {
             leases: Vec::new(),
             owes: Vec::new(),
             at_work_for_it: Vec::new(),
-            last_active: Moment(now.wall_ms.saturating_sub(ago)),
+            last_active: moment_of(ended.at, now),
             live_seconds: seconds(ended.since, ended.at),
             profile: past.map(|past| past.profile.clone()),
             lead: false,
@@ -295,8 +294,18 @@ fn silent_in(turn: &TaskId, texts: &mut dyn Texts) -> Option<String> {
     Some(call.unwrap_or_else(|| "its model".to_owned()))
 }
 
+/// Says whether the process of a live session lives. An agent ends with its bridge.
+pub(in crate::view) fn is_there(
+    state: &State,
+    session: &Session,
+    is_held: &dyn Fn(SessionId) -> bool,
+) -> bool {
+    let has_bridge = |owner| state.session(owner).is_none() || is_held(owner);
+    is_held(session.id) && session.owner.is_none_or(has_bridge)
+}
+
 /// Returns the word for the state of a live session.
-fn state_word(state: &State, session: &Session, is_held: bool) -> &'static str {
+pub(super) fn state_word(state: &State, session: &Session, is_held: bool) -> &'static str {
     if !is_held {
         "gone"
     } else if !session.hung && !state.open_permissions_of(session.id).is_empty() {
@@ -343,6 +352,15 @@ pub fn delivery_words(session: &Session) -> Vec<&'static str> {
         .collect()
 }
 
+/// Returns when a tick of this boot was, to the second: the two clocks are read one after the other, and boards of the same state are to
+/// be the same.
+fn moment_of(tick: Tick, now: Now) -> Moment {
+    let is_of_boot = tick.boot == now.tick.boot;
+    let ago_ms = if is_of_boot { now.tick.ms.saturating_sub(tick.ms) } else { 0 };
+    let wall_ms = now.wall_ms.saturating_sub_unsigned(ago_ms);
+    Moment(wall_ms - wall_ms.rem_euclid(1_000))
+}
+
 /// Returns the seconds between two ticks; ticks of different boots cannot be compared.
 fn seconds(from: Tick, to: Tick) -> u64 {
     if from.boot == to.boot { to.ms.saturating_sub(from.ms) / 1000 } else { 0 }
@@ -351,6 +369,16 @@ fn seconds(from: Tick, to: Tick) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn when_a_member_has_left_does_not_change_from_look_to_look() {
+        let left = Tick { boot: 1, ms: 1_000 };
+        for passed_ms in [0, 1, 400, 999, 4_321] {
+            let tick = Tick { boot: 1, ms: 1_000 + passed_ms };
+            let wall_ms = 60_000_300_i64.saturating_add_unsigned(passed_ms);
+            assert_eq!(moment_of(left, Now { wall_ms, tick }), Moment(60_000_000), "{passed_ms}");
+        }
+    }
 
     #[test]
     fn what_only_a_person_can_end_needs_you() {

@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::member_row::{is_there, state_word};
 use crate::bus::state::{State, Task};
+use crate::domain::ids::SessionId;
 use crate::domain::limits;
 use crate::domain::member::{Activity, Tools};
 use crate::domain::task::TaskStatus;
@@ -43,6 +45,10 @@ pub struct TaskRow {
     pub assigned_by: String,
     /// queued, starting, running, done, failed, cancelled or interrupted.
     pub status: String,
+    /// How its agent is, if the task does not go on: `waiting_permission`, stalled, stuck, hung or gone (its process has ended, which no
+    /// session has recorded yet).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_state: Option<String>,
     /// Whether somebody has asked for its end.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cancel_asked: bool,
@@ -70,8 +76,13 @@ pub struct TaskRow {
 }
 
 impl TaskRow {
-    /// Makes the row of a task.
-    pub fn of(state: &State, task: &Task, texts: &mut dyn Texts) -> Self {
+    /// Makes the row of a task. `is_held` says whether the process of a session lives.
+    pub fn of(
+        state: &State,
+        task: &Task,
+        is_held: &dyn Fn(SessionId) -> bool,
+        texts: &mut dyn Texts,
+    ) -> Self {
         let error = task.error.as_ref();
         Self {
             task_id: task.id.to_string(),
@@ -79,6 +90,7 @@ impl TaskRow {
             profile: state.profile_of(task).map(str::to_owned),
             assigned_by: task.by.to_string(),
             status: task_status(state, task).to_owned(),
+            agent_state: agent_state(state, task, is_held).map(str::to_owned),
             cancel_asked: task.cancel_asked && !task.status.is_final(),
             prompt: texts.first_words(task.prompt, limits::PROMPT_CHARS),
             workflow_id: task.workflow.as_ref().map(ToString::to_string),
@@ -94,8 +106,40 @@ impl TaskRow {
         }
     }
 
+    /// Returns how it is, in a word: of one that does not go on, how its agent is.
+    pub fn state(&self) -> &str {
+        match (self.status.as_str(), self.agent_state.as_deref()) {
+            (_, Some("gone")) => "gone",
+            ("running", _) if self.cancel_asked => "cancelling",
+            (status, of_agent) => of_agent.unwrap_or(status),
+        }
+    }
+
+    /// Says that its agent is gone, if it is.
+    pub fn gone_in_words(&self) -> Option<&'static str> {
+        (self.agent_state.as_deref() == Some("gone"))
+            .then_some("its agent's process has ended, which no session has recorded yet")
+    }
+
     /// Returns for how many milliseconds its turn has run.
     pub fn ran_ms(&self, now: Moment) -> Option<u64> {
         Some(self.started_at?.until(self.ended_at.unwrap_or(now)))
+    }
+}
+
+/// Returns how the agent of a task is, if that keeps the task from going on.
+fn agent_state(
+    state: &State,
+    task: &Task,
+    is_held: &dyn Fn(SessionId) -> bool,
+) -> Option<&'static str> {
+    let agent = state.session(task.session).filter(|_| !task.status.is_final())?;
+    let word = state_word(state, agent, is_there(state, agent, is_held));
+    match word {
+        "gone" => Some(word),
+        "stalled" | "stuck" | "hung" | "waiting_permission" => {
+            (task.status == TaskStatus::Running).then_some(word)
+        }
+        _ => None,
     }
 }

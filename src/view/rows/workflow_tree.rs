@@ -8,10 +8,11 @@ use serde::Serialize;
 use super::status_counts::status_counts;
 use super::step_note::step_note;
 use crate::bus::state::{State, StepRun, Workflow};
+use crate::domain::ids::SessionId;
 use crate::domain::limits;
 use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::beginning;
-use crate::domain::workflow::StepStatus;
+use crate::domain::workflow::{StepStatus, WorkflowStatus};
 use crate::view::{Moment, StatusLook};
 use crate::view::{going_on, took};
 
@@ -22,6 +23,9 @@ pub struct WorkflowTree {
     pub name: String,
     /// running, interrupted, done, failed or cancelled.
     pub status: String,
+    /// Whether the process that leads it has ended, which no session has recorded yet: then it can be resumed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_gone: bool,
     /// The member that created it, or resumed it last.
     pub by: String,
     /// Whether a script plays its agents.
@@ -86,6 +90,7 @@ impl WorkflowTree {
             workflow_id: workflow.id.to_string(),
             name: beginning(&workflow.name, limits::WORKFLOW_NAME_CHARS),
             status: workflow.status.as_str().to_owned(),
+            is_gone: false,
             by: workflow.by.to_string(),
             is_trial: workflow.is_trial,
             created_at: Moment(workflow.created_ms),
@@ -94,6 +99,19 @@ impl WorkflowTree {
             steps_total: workflow.planned().count(),
             steps: steps.map(|step| StepNode::of(workflow, step, state)).collect(),
         }
+    }
+
+    /// Notes whether the process that leads it lives.
+    #[must_use]
+    pub fn led_by(mut self, workflow: &Workflow, is_held: &dyn Fn(SessionId) -> bool) -> Self {
+        let is_led = workflow.owner.is_some_and(is_held);
+        self.is_gone = workflow.status == WorkflowStatus::Running && !is_led;
+        self
+    }
+
+    /// Returns how it is, in a word.
+    pub fn state(&self) -> &str {
+        if self.is_gone { "gone" } else { &self.status }
     }
 
     /// Says how many steps of the plan are done, and how the others that are over ended.

@@ -30,7 +30,7 @@ impl StatusLook {
     pub fn of(status: &str) -> Self {
         let (mark, tone) = match status {
             "done" | "completed" => ("✓", Tone::Good),
-            "failed" | "interrupted" | "expired" => ("✗", Tone::Bad),
+            "failed" | "interrupted" | "expired" | "gone" => ("✗", Tone::Bad),
             "running" | "claimed" | "starting" | "cancelling" => ("●", Tone::Active),
             "asking" | "stalled" | "stuck" | "hung" | "waiting_permission" => ("!", Tone::Urgent),
             "cancelled" | "skipped" | "unneeded" => ("-", Tone::Faint),

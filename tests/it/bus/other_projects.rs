@@ -8,7 +8,7 @@ use cli_team_bridge::sys::fs::file_lock::LockFile;
 use serde_json::json;
 
 use crate::steer::{done, failed};
-use crate::support::{Stage, until};
+use crate::support::{Stage, Terminal, until};
 
 /// Two projects of one user, `po` and `web`, and the tag of a third without a team.
 fn two() -> (Stage, Stage) {
@@ -208,6 +208,35 @@ async fn the_person_writes_to_another_project_by_its_tag() {
         "{said}"
     );
     alice.close().await;
+}
+
+/// Whoever is asked from elsewhere answers there, wherever they read it.
+#[tokio::test]
+async fn the_person_answers_a_member_of_another_project_from_a_window_and_at_the_command_line() {
+    let (po, web) = two();
+    let lead = po.orchestrator().await;
+    let alice = web.peer("alice").await;
+    alice.names().await;
+    let asked = alice
+        .call("send_message", json!({"to": "po:orchestrator", "content": "Which port?"}))
+        .await;
+    let here = lead.hear(|message| message["from"] == "web:alice").await;
+    assert_ne!(here["id"], asked["message_id"], "it has an id of its own here");
+    let mut window = Terminal::run(&po, &["top"], (24, 100));
+    window.until_shows("2 Messages").await;
+    window.press("2");
+    window.until_shows("Which port?").await;
+    window.press("m8080\r");
+    let heard = alice.hear(|message| message["content"] == "8080").await;
+    assert_eq!((&heard["from"], &heard["reply_to"]), (&json!("human"), &asked["message_id"]));
+    window.press("q");
+    window.ended("").await;
+    let id = here["id"].as_str().unwrap();
+    done(&po, &["send", "web:alice", "8081.", "--reply-to", id, "--no-wait"]).await;
+    let heard = alice.hear(|message| message["content"] == "8081.").await;
+    assert_eq!(heard["reply_to"], asked["message_id"]);
+    alice.close().await;
+    lead.close().await;
 }
 
 /// The sessions of a bus of the first format know no messages from elsewhere, and would stop at one.

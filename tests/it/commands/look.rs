@@ -242,12 +242,65 @@ async fn the_log_goes_on_with_what_happens() {
 async fn a_member_whose_process_is_dead_is_gone_though_nobody_has_recorded_it() {
     let stage = Stage::new(SCRIPT);
     let peer = stage.peer("ann").await;
+    let question = json!({ "to": "human", "content": "May I merge?", "signal": "question" });
+    peer.call("send_message", question).await;
+    let board = json_of(&stage, &["status"]).await;
+    assert_eq!(board["needs_you"][0]["kind"], "question", "{board}");
     peer.die().await;
     let before = files(&stage.bus());
     let status = shown(&stage, &["status"]).await;
     assert!(status.contains("✗ ann"), "{status}");
     assert!(status.contains("its process has ended"), "{status}");
+    let board = json_of(&stage, &["status"]).await;
+    assert_eq!(board["needs_you"], json!([]), "nobody would get the answer");
     assert_eq!(files(&stage.bus()), before);
+}
+
+#[tokio::test]
+async fn what_a_killed_bridge_had_is_gone_everywhere_and_its_questions_wait_for_nobody() {
+    let stage = Stage::new(SCRIPT);
+    let lead = stage.orchestrator().await;
+    let asks =
+        json!({ "agent": "scripted", "name": "ben", "prompt": "tidy up", "permissions": "ask" });
+    let asks = lead.call("assign_task", asks).await["task_id"].as_str().unwrap().to_owned();
+    until("ben asks", || !stage.events_of("permission_asked").is_empty()).await;
+    let listens = lead.start("ann", "listen closely").await;
+    lead.until_waiting("ann").await;
+    let steps =
+        json!([{ "name": "deploy", "agent": "scripted", "approve": "human", "prompt": "go" }]);
+    let release = json!({ "name": "release", "steps": steps });
+    let release = lead.call("create_workflow", release).await["workflow_id"].clone();
+    until("a step asks", || !stage.events_of("step_asked").is_empty()).await;
+    let line = async |command: &[&str], id: &str| {
+        let said = shown(&stage, command).await;
+        let line = said.lines().find(|line| line.contains(id));
+        line.unwrap_or_else(|| panic!("no `{id}` in:\n{said}")).to_owned()
+    };
+    for command in ["status", "tasks"] {
+        assert!(line(&[command], &asks).await.contains("waiting permission"), "{command}");
+    }
+    lead.die().await;
+
+    for id in [&listens, &asks] {
+        for command in [&["status"][..], &["tasks"], &["task", id]] {
+            assert!(line(command, id).await.contains("  gone  "), "{command:?}");
+        }
+        let task = json_of(&stage, &["task", id]).await;
+        assert_eq!((&task["status"], &task["agent_state"]), (&json!("running"), &json!("gone")));
+    }
+    let followed = shown(&stage, &["task", &listens, "-f"]).await;
+    assert!(followed.contains("its agent's process has ended"), "{followed}");
+    let board = json_of(&stage, &["status"]).await;
+    assert_eq!(board["permissions"], json!([]), "{board}");
+    // An approval is kept for whoever resumes the workflow.
+    assert_eq!(board["needs_you"].as_array().unwrap().len(), 1, "{board}");
+    assert_eq!(board["needs_you"][0]["kind"], "approval");
+    let release = release.as_str().unwrap();
+    assert!(line(&["workflows"], release).await.contains("  gone  "));
+    let status = shown(&stage, &["status"]).await;
+    assert!(status.contains("Workflows (`cli-team-bridge run --resume ID`"), "{status}");
+    assert!(!status.contains("leads"), "{status}");
+    assert!(stage.events_of("member_left").is_empty(), "nobody has recorded it");
 }
 
 #[tokio::test]

@@ -3,7 +3,6 @@
 mod answer;
 mod cancel;
 mod given_text;
-mod other_project;
 mod send_arguments;
 mod stop_arguments;
 mod team_place;

@@ -5,10 +5,9 @@ use std::time::Duration;
 use clap::Args;
 
 use super::given_text::given;
-use super::other_project::directory_of;
 use super::team_place::{TeamPlace, Waiting};
 use crate::cli::Failure;
-use crate::cli::steer::Letter;
+use crate::cli::steer::{Letter, directory_of, id_there};
 use crate::domain::ids::MessageId;
 use crate::domain::messaging::{Address, Priority, Signal};
 
@@ -52,8 +51,14 @@ pub(crate) struct SendArguments {
 }
 
 pub(crate) fn run(arguments: &SendArguments) -> Result<(), Failure> {
+    let mut reply_to = arguments.reply_to.clone();
     let (place, to) = match Address::parse(&arguments.to) {
-        Ok(Address::Elsewhere { tag, rest }) => (arguments.place.at(directory_of(&tag)?), rest),
+        Ok(Address::Elsewhere { tag, rest }) => {
+            let place = arguments.place.at(directory_of(&tag)?);
+            let there = |id| id_there(arguments.place.project(), &tag, id);
+            reply_to = reply_to.as_ref().and_then(there).or(reply_to);
+            (place, rest)
+        }
         // The bus says what is wrong with another one.
         _ => (arguments.place.clone(), arguments.to.clone()),
     };
@@ -61,7 +66,7 @@ pub(crate) fn run(arguments: &SendArguments) -> Result<(), Failure> {
     let said = arguments.priority.as_deref().and_then(Priority::named);
     let letter = Letter {
         priority: said.or(arguments.urgent.then_some(Priority::Urgent)),
-        reply_to: arguments.reply_to.clone(),
+        reply_to,
         signal: arguments.signal.clone(),
         wait: arguments.wait.map(Duration::from_secs),
         ..Letter::new(to, text)

@@ -1,6 +1,6 @@
 //! Which team to act on, and how to report what came of it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -34,6 +34,11 @@ impl Waiting {
 }
 
 impl TeamPlace {
+    /// Returns the project, if one is named.
+    pub(super) fn project(&self) -> Option<&Path> {
+        self.project.as_deref()
+    }
+
     /// Returns the same options for the project in this directory.
     pub(super) fn at(&self, project: PathBuf) -> Self {
         Self { project: Some(project), json: self.json }

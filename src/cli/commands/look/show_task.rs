@@ -14,7 +14,7 @@ use crate::domain::text::visible_letters::seen;
 use crate::domain::wait_times;
 use crate::reader::{no_such_task, unlisted_turn, whole_task};
 use crate::team::{JoinedWords, read_output};
-use crate::view::Moment;
+use crate::view::{Moment, NoTexts, TaskRow};
 
 /// Which task to show.
 #[derive(Clone, Debug, Args)]
@@ -78,6 +78,7 @@ fn follow(bus: &mut Follower, id: &TaskId, bell: &Bell) -> Result<(), Failure> {
     let mut words = LiveWords::default();
     loop {
         bus.look()?;
+        let gone = gone(bus, id);
         let (state, mut texts) = bus.state_and_texts();
         // Before the words: once the task is over, no more come.
         let task = state.task(id).ok_or_else(|| unknown(id))?;
@@ -94,12 +95,24 @@ fn follow(bus: &mut Follower, id: &TaskId, bell: &Bell) -> Result<(), Failure> {
             output::tell(&format!("{id} {}{}", status.phrase(), why.unwrap_or_default()));
             return Ok(());
         }
+        if let Some(gone) = gone {
+            output::say_part(&words.rest());
+            output::tell(&format!("{id} goes on no more: {gone}"));
+            return Ok(());
+        }
         if !output::has_reader() {
             return Ok(());
         }
         // A word of the agent changes its transcript, not the log.
         bell.wait(wait_times::LONGEST_POLL);
     }
+}
+
+/// Says that the agent of a task without an end is gone, if it is: then no more words come.
+fn gone(bus: &Follower, id: &TaskId) -> Option<&'static str> {
+    let task = bus.state().task(id)?;
+    let is_held = |session| bus.is_held(session);
+    TaskRow::of(bus.state(), task, &is_held, &mut NoTexts).gone_in_words()
 }
 
 /// The most bytes that wait for the end of their word: then it is no word.

@@ -7,7 +7,7 @@ use super::lines::table::aligned;
 use super::open_to_look::{Place, print_json};
 use crate::cli::{Failure, output, with_hint};
 use crate::domain::text::suggest::nearest;
-use crate::reader::LogTexts;
+use crate::reader::{LogTexts, held_sessions};
 use crate::view::{Moment, TASK_STATUS_WORDS, TaskRow, task_status};
 
 /// Which tasks to show.
@@ -39,6 +39,8 @@ pub(crate) fn run(arguments: &TasksArguments) -> Result<(), Failure> {
         return Ok(());
     };
     let now = Moment(bus.now().wall_ms);
+    let held = held_sessions(&bus);
+    let is_held = |session| held.contains(&session);
     let (state, texts) = bus.state_and_texts();
     let mut texts = LogTexts(texts);
     let is_named = |agent: &str, profile: Option<&str>| {
@@ -69,7 +71,8 @@ pub(crate) fn run(arguments: &TasksArguments) -> Result<(), Failure> {
     let mut rows: Vec<_> = fitting.take(arguments.last.saturating_add(1)).collect();
     let is_cut = rows.len() > arguments.last;
     rows.truncate(arguments.last);
-    let rows: Vec<_> = rows.into_iter().map(|task| TaskRow::of(state, task, &mut texts)).collect();
+    let rows = rows.into_iter().map(|task| TaskRow::of(state, task, &is_held, &mut texts));
+    let rows: Vec<_> = rows.collect();
     if arguments.place.json {
         print_json(&rows);
         return Ok(());

@@ -22,13 +22,13 @@ pub(crate) struct WorkflowsArguments {
 pub(crate) fn run(arguments: &WorkflowsArguments) -> Result<(), Failure> {
     let bus = arguments.place.open_once()?;
     let now = bus.as_ref().map_or(0, |bus| bus.now().wall_ms);
-    let state = bus.as_ref().map(|bus| bus.state());
-    let trees: Vec<_> = state
-        .map(|state| {
-            let all = state.workflows().into_iter();
-            all.map(|workflow| WorkflowTree::of(workflow, state)).collect()
-        })
-        .unwrap_or_default();
+    let trees = bus.as_ref().map(|bus| {
+        let all = bus.state().workflows().into_iter();
+        let is_held = |session| bus.is_held(session);
+        all.map(|workflow| WorkflowTree::of(workflow, bus.state()).led_by(workflow, &is_held))
+            .collect::<Vec<_>>()
+    });
+    let trees = trees.unwrap_or_default();
     if arguments.place.json {
         print_json(&trees);
         return Ok(());

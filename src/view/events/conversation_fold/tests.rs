@@ -5,6 +5,7 @@ use crate::bus::event::{Envelope, MessageAcknowledged};
 use crate::bus::state::BodyRef;
 use crate::bus::storage::LogPosition;
 use crate::domain::ids::{CallId, CommandId, SessionId};
+use crate::domain::member::Departure;
 use crate::domain::messaging::{Acknowledgement, Audience, DeliveryMethod, Group};
 use crate::domain::name::Name;
 use crate::domain::time::Tick;
@@ -238,4 +239,38 @@ fn a_question_to_the_user_says_how_to_answer_it_until_the_user_has() {
     assert_eq!(letter.fate_without_recipient(), "was for you");
     let plain = folded(9, vec![sent(1, &["bob"], "x")]);
     assert_eq!(plain.letters().next().unwrap().asks_you, None);
+}
+
+#[test]
+fn a_question_to_the_user_is_open_as_long_as_its_asker_is_here() {
+    let mut state = State::default();
+    joined(&mut state, 1, "ann");
+    let more = Envelope { response_seconds: Some(300), ..Envelope::default() };
+    let Event::MessageSent(asked) = sent(1, &[], "may I merge?") else { panic!("a message") };
+    let asked = MessageSent {
+        audience: Audience::Group(Group::Human),
+        more: Some(Box::new(more)),
+        ..asked
+    };
+    let left = Event::MemberLeft {
+        session: SessionId(uuid::Uuid::from_u64_pair(0, 1)),
+        departure: Departure::Closed,
+        detail: None,
+        alive_ms: None,
+    };
+    let mut conversation = Conversation::new(9, 50);
+    let mut take = |state: &State, number, event| {
+        conversation.take(&crate::view::tests::entry(number, event), state, &mut Inline);
+        let letter = conversation.letters().next().unwrap();
+        (letter.asks_you, conversation.is_settled(state))
+    };
+    let asked = Event::MessageSent(asked);
+    state.apply(&crate::view::tests::entry(2, asked.clone()), &[0], LogPosition::default());
+    assert_eq!(take(&state, 2, asked), (Some(UserQuestion::Open), true));
+    state.apply(&crate::view::tests::entry(3, left.clone()), &[0], LogPosition::default());
+    assert_eq!(take(&state, 3, left), (Some(UserQuestion::Over), true));
+
+    joined(&mut state, 4, "ann");
+    let back = Event::MemberJoined(crate::view::tests::joining(4, "ann"));
+    assert_eq!(take(&state, 4, back), (Some(UserQuestion::Open), true), "she is back");
 }

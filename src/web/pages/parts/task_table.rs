@@ -26,7 +26,7 @@ pub(in crate::web::pages) fn task_table(tasks: &[&TaskRow], board: &Board) -> Ma
 
 fn task_row(task: &TaskRow, board: &Board) -> Markup {
     let since = task.ended_at.or(task.started_at).unwrap_or(task.queued_at);
-    let state = board.task_state(task);
+    let state = task.state();
     html! {
         tr {
             td.who { (member_link(&task.agent)) }

@@ -72,6 +72,8 @@ pub(super) fn task(id: &str, agent: &str, status: &str, prompt: &str) -> TaskRow
         profile: Some(agent.to_owned()),
         assigned_by: "lead".to_owned(),
         status: status.to_owned(),
+        // Ann asks for a permission.
+        agent_state: (agent == "ann").then(|| "waiting_permission".to_owned()),
         cancel_asked: false,
         prompt: Some(prompt.to_owned()),
         workflow_id: None,
@@ -309,6 +311,7 @@ fn put_questions(board: &mut Board) {
         workflow_id: "wf-1".to_owned(),
         name: "book".to_owned(),
         status: "running".to_owned(),
+        is_gone: false,
         by: "lead".to_owned(),
         is_trial: false,
         created_at: ago(900),

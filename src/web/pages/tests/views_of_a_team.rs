@@ -304,3 +304,23 @@ fn a_difference_that_may_be_of_others_says_so_where_it_stands() {
         assert!(!own.contains(mark), "{view:?}");
     }
 }
+
+#[test]
+fn the_page_of_a_member_of_another_project_says_where_it_is_and_writes_there() {
+    let view = View::Member("web:alice".to_owned());
+    let html = rendered(&view, &context());
+    assert!(html.contains("<b>web:alice</b> is in another project."), "{html}");
+    assert!(html.contains("Write to web:alice"), "{html}");
+}
+
+#[test]
+fn the_page_of_a_task_says_that_its_agent_is_gone() {
+    let mut extra = extra();
+    let task = extra.task.as_mut().unwrap();
+    task.row.status = "running".to_owned();
+    task.row.agent_state = Some("gone".to_owned());
+    let input = PageInput { snapshot: &snapshot(), extra: &extra };
+    let html = page(&View::Task("task-ben".to_owned()), &input, &context());
+    assert!(html.contains("gone"), "{html}");
+    assert!(html.contains("its agent's process has ended"), "{html}");
+}

@@ -2,7 +2,8 @@
 
 use maud::{Markup, html};
 
-use crate::domain::text::visible_letters::quoted;
+use crate::domain::messaging::Address;
+use crate::domain::text::visible_letters::{one_line, quoted};
 use crate::view::{Board, Letter, MemberRow, Moment, StatusLook};
 use crate::web::pages::page_body::{Body, Part};
 use crate::web::pages::parts::{
@@ -66,6 +67,9 @@ pub(in crate::web::pages) fn member(
         body.side.push(Part::fixed("send", send_form(&row.name, context)));
         body.side.push(Part::live("ends", html! { div id="ends" { (end_forms(row, context)) } }));
     }
+    if Address::is_elsewhere(name) {
+        body.side.push(Part::fixed("send", send_form(name, context)));
+    }
     body.side.push(Part::live("messages", messages(name, &input.snapshot.letters)));
     body
 }
@@ -77,6 +81,7 @@ fn head(name: &str, row: Option<&MemberRow>, board: &Board) -> Markup {
                 Some(row) => {
                     p { b { (row.name) } " · " (mark(StatusLook::of_member(row), &row.state)) " · " span dir="auto" { (board.now_words(row)) } }
                 },
+                None if Address::is_elsewhere(name) => p { b { (one_line(name)) } " is in another project. What crosses between here and there is in the conversation." },
                 None => p { b { (quoted(name, 80)) } " is not here. What it did is in the conversation, the tasks, and the search." },
             }
         }

@@ -101,9 +101,10 @@ fn of_turn(turn: &UnlistedTurn, live: &[LiveLine]) -> Vec<Part> {
 fn head(task: &WholeTask, now: Moment) -> Markup {
     let row = &task.row;
     let time = row.ran_ms(now).map(|ms| took(std::time::Duration::from_millis(ms)));
+    let state = row.state();
     html! {
         p.title id="task" {
-            span { (mark(StatusLook::of(&row.status), &row.status)) " · " (member_link(&row.agent)) @if let Some(time) = time { " · " (time) } @if row.cancel_asked { " · to be cancelled" } }
+            span { (mark(StatusLook::of(state), state)) " · " (member_link(&row.agent)) @if let Some(time) = time { " · " (time) } @if row.cancel_asked && state != "cancelling" { " · to be cancelled" } @if let Some(gone) = row.gone_in_words() { " · " (gone) } }
             span.id { (row.task_id) }
         }
     }

@@ -37,7 +37,7 @@ fn row(tree: &WorkflowTree, board: &Board) -> Markup {
     html! {
         tr {
             td.who { (workflow_link(&tree.workflow_id, &named(tree))) @if tree.is_trial { " " span.tag { "trial" } } }
-            td { (mark(StatusLook::of(&tree.status), &tree.status)) }
+            td { (mark(StatusLook::of(tree.state()), tree.state())) }
             td.words { (tree.progress()) }
             td.nowrap { (member_link(&tree.by)) }
             td.number { (ago(since, board.at)) }
@@ -88,7 +88,7 @@ pub(in crate::web::pages) fn workflow(
 fn head(tree: &WorkflowTree, now: Moment) -> Markup {
     html! {
         p.title id="workflow" {
-            span { b { (named(tree)) } " · " (mark(StatusLook::of(&tree.status), &tree.status)) " · " (tree.progress()) " · led by " (member_link(&tree.by)) " · created " (ago(tree.created_at, now)) " ago" }
+            span { b { (named(tree)) } " · " (mark(StatusLook::of(tree.state()), tree.state())) " · " (tree.progress()) " · led by " (member_link(&tree.by)) " · created " (ago(tree.created_at, now)) " ago" }
             span.id { (tree.workflow_id) }
         }
     }

@@ -16,6 +16,12 @@ impl State {
         self.user_questions.contains(id)
     }
 
+    /// Says whether a message wants an answer of the user, and the member that asks is here to get it.
+    pub fn waits_for_user(&self, id: &MessageId) -> bool {
+        let asker = || self.message(id)?.from.member();
+        self.asks_user(id) && asker().is_some_and(|asker| self.live(asker).is_some())
+    }
+
     /// Notes a question, and ends the one that a message answers. Beyond a limit one is only a message any more.
     pub(in crate::bus::state) fn note_question(&mut self, sent: &MessageSent) {
         if let Some(asked) = &sent.reply_to

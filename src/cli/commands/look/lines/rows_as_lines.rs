@@ -46,7 +46,8 @@ pub(in crate::cli::commands::look) fn task(row: &TaskRow, now: Moment) -> Vec<St
         (None, None) => "(its prompt cannot be read)".to_owned(),
     };
     let usage = row.usage.as_ref().map(crate::view::Spent::in_words).unwrap_or_default();
-    let status = format!("{}{}", row.status, if row.is_trial { " (trial)" } else { "" });
+    let state = row.state().replace('_', " ");
+    let status = format!("{state}{}", if row.is_trial { " (trial)" } else { "" });
     vec![row.task_id.clone(), status, row.agent.clone(), time, usage, words]
 }
 
@@ -72,7 +73,7 @@ pub(in crate::cli::commands::look) fn workflow(row: &WorkflowTree, now: Moment) 
     let trial = if row.is_trial { " (trial)" } else { "" };
     vec![
         row.workflow_id.clone(),
-        format!("{}{trial}", row.status),
+        format!("{}{trial}", row.state()),
         row.progress(),
         format!("{} ago", ago(row.created_at, now)),
         quoted(&row.name, PROMPT),

@@ -3,7 +3,7 @@
 use super::rows_as_lines as cells;
 use super::table::aligned;
 use crate::domain::text::counted::counted;
-use crate::view::{Board, Group, MemberRow, Moment, Need, Problem, StatusLook};
+use crate::view::{Board, Group, MemberRow, Moment, Need, Problem, StatusLook, WorkflowTree};
 
 /// Returns the lines of a board.
 pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
@@ -48,8 +48,10 @@ pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
         .map(|row| vec![row.names(), row.words(), row.thread.clone(), cells::ago(row.since, now)]);
     block(&mut lines, "Disagreements", conflicts);
     let workflows = board.workflows.iter().map(|workflow| cells::workflow(workflow, now));
-    let is_interrupted = board.workflows.iter().any(|workflow| workflow.status == "interrupted");
-    let heading = if is_interrupted {
+    let can_be_resumed = |workflow: &WorkflowTree| {
+        !workflow.is_trial && (workflow.is_gone || workflow.status == "interrupted")
+    };
+    let heading = if board.workflows.iter().any(can_be_resumed) {
         "Workflows (`cli-team-bridge run --resume ID` resumes an interrupted one)"
     } else {
         "Workflows"

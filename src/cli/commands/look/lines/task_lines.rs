@@ -14,12 +14,18 @@ pub(in crate::cli::commands) fn of(task: &WholeTask, now: Moment) -> Vec<String>
     let row = &task.row;
     let profile = row.profile.as_ref().filter(|profile| **profile != row.agent);
     let profile = profile.map(|profile| format!(" ({profile})")).unwrap_or_default();
-    let mut lines = vec![format!("{}  {}  {}{profile}", row.task_id, row.status, row.agent)];
+    let state = row.state().replace('_', " ");
+    let mut lines = vec![format!("{}  {state}  {}{profile}", row.task_id, row.agent)];
     let mut head = vec![format!("assigned by {} {} ago", row.assigned_by, ago(row.queued_at, now))];
     head.extend(row.ran_ms(now).map(|ms| {
         let time = span(i64::try_from(ms).unwrap_or(i64::MAX));
-        if row.ended_at.is_some() { format!("took {time}") } else { format!("running for {time}") }
+        match row.ended_at {
+            Some(_) => format!("took {time}"),
+            None if row.gone_in_words().is_some() => format!("began {time} ago"),
+            None => format!("running for {time}"),
+        }
     }));
+    head.extend(row.gone_in_words().map(str::to_owned));
     let trial = if row.is_trial { ", in which scripts play the agents" } else { "" };
     head.extend(row.workflow_id.as_ref().map(|id| format!("a step of {id}{trial}")));
     head.extend(row.usage.as_ref().map(crate::view::Spent::in_words));

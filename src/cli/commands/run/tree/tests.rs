@@ -35,6 +35,7 @@ fn draw_with(steps: &[StepNode], look: &TreeStyle) -> Vec<String> {
         workflow_id: "wf-1".to_owned(),
         name: "review".to_owned(),
         status: "running".to_owned(),
+        is_gone: false,
         by: "run".to_owned(),
         is_trial: false,
         created_at: Moment(0),

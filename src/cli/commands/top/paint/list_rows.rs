@@ -124,7 +124,7 @@ impl Rows<'_> {
             Item::Member(row) => self.member(row),
             Item::Letter(letter) => self.letter(letter),
             Item::Task(task) => {
-                let state = self.board.task_state(task);
+                let state = task.state();
                 let (mark, style) = self.look.status(state);
                 let words = match (&task.error, &task.prompt) {
                     (Some(error), _) => error.clone(),
@@ -146,7 +146,7 @@ impl Rows<'_> {
             }
             Item::Request(row) => self.request(row, item.since().unwrap_or(row.opened_at)),
             Item::Workflow(tree) => {
-                let (mark, style) = self.look.status(&tree.status);
+                let (mark, style) = self.look.status(tree.state());
                 let since = item.since().unwrap_or(tree.created_at);
                 let trial = if tree.is_trial { " (trial)" } else { "" };
                 let words = format!(
@@ -159,7 +159,7 @@ impl Rows<'_> {
                     cell(mark, 1).styled(style),
                     rest(words).styled(Look::heading()),
                     cell(tree.by.clone(), name),
-                    cell(tree.status.clone(), 11),
+                    cell(tree.state(), 11),
                     cell(format!("{} ago", age(since, self.now())), TIME).right(),
                 ]
             }

@@ -157,7 +157,7 @@ impl Screen {
             }
             Item::Workflow(tree) => {
                 let lines = vec![
-                    line(format!("{} is {}", tree.workflow_id, tree.status)),
+                    line(format!("{} is {}", tree.workflow_id, tree.state())),
                     line(tree.progress()),
                     line(format!("led by {}", tree.by)),
                     faint(format!("created {} ago", ago(tree.created_at, board.at))),

@@ -156,14 +156,14 @@ impl<'a> Item<'a> {
             }
             Self::Task(task) => {
                 let words = format!("{} {}", some(&task.prompt), some(&task.error));
-                format!("{} {} {} {words}", task.task_id, task.agent, task.status)
+                format!("{} {} {} {words}", task.task_id, task.agent, task.state())
             }
             Self::Request(row) => {
                 let words = format!("{} {}", some(&row.description), some(&row.answer));
                 let who = format!("{} {} {}", row.from, some(&row.to), some(&row.owner));
                 format!("{} {who} {} {words}", row.request_id, row.status)
             }
-            Self::Workflow(tree) => format!("{} {} {}", tree.workflow_id, tree.name, tree.status),
+            Self::Workflow(tree) => format!("{} {} {}", tree.workflow_id, tree.name, tree.state()),
             Self::Step(tree, step, _) => {
                 let status = step.status.as_str();
                 format!("{} {} {} {status}", tree.name, step.name, step.agent)

@@ -9,7 +9,7 @@ use crate::cli::commands::top::keyboard::Input;
 use crate::config::{KeyAction, KeyPress};
 use crate::domain::act::Act;
 use crate::domain::ids::WorkflowId;
-use crate::domain::messaging::Priority;
+use crate::domain::messaging::{Address, Priority};
 use crate::domain::workflow::StepStatus;
 use crate::view::{Need, NeedKind, WayOut};
 
@@ -182,7 +182,8 @@ impl Screen {
         let name = answered.map(|(name, _)| name).or(item.member()).ok_or(none)?;
         let is_known =
             self.board().is_some_and(|board| board.members.iter().any(|row| row.name == name));
-        if !is_known {
+        // Whether a member of another project is still there, only its own bus knows.
+        if !is_known && !Address::is_elsewhere(name) {
             return Err("This member is not on the bus any more.");
         }
         let reply_to = match item {

@@ -50,6 +50,7 @@ fn task(agent: &str, prompt: &str) -> TaskRow {
         profile: None,
         assigned_by: "lead".to_owned(),
         status: "running".to_owned(),
+        agent_state: None,
         cancel_asked: false,
         prompt: Some(prompt.to_owned()),
         workflow_id: None,

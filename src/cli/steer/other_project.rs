@@ -1,15 +1,25 @@
-//! The directory of another project of the user, by its tag.
+//! Another project of the user, by its tag: its directory, and what a message from there is called there.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::cli::steer::Steering;
+use super::Steering;
+use crate::cli::commands::look::open_project;
 use crate::cli::{Failure, load_config, with_hint};
 use crate::config::ProjectTag;
+use crate::domain::ids::MessageId;
 use crate::domain::member::Label;
 use crate::domain::text::suggest::nearest;
 
+/// Returns the id that a message of this project has in the one with this tag, if it came from there.
+pub(crate) fn id_there(project: Option<&Path>, tag: &Label, id: &MessageId) -> Option<MessageId> {
+    let bus = open_project(project, None).ok()?.bus?;
+    let message = bus.state().message(id)?;
+    let origin = message.more.as_ref()?.origin.as_ref();
+    Some(origin.filter(|origin| origin.tag == *tag)?.id.clone())
+}
+
 /// Returns the directory that the user's own configuration has for a tag. An agent does not learn which projects there are.
-pub(super) fn directory_of(tag: &Label) -> Result<PathBuf, Failure> {
+pub(crate) fn directory_of(tag: &Label) -> Result<PathBuf, Failure> {
     Steering::refuse_agents()?;
     let config = load_config::load_without_project()?;
     let listed = config.projects();
