@@ -173,6 +173,11 @@ impl Bus {
     }
 
     /// Finds those of these live sessions whose presence no process holds.
+    /// Finds the sessions whose presence is free, if nobody else is here.
+    pub(super) fn dead_if_all_are(&self) -> Option<Vec<DeadSession>> {
+        self.core().dead_if_all_are()
+    }
+
     pub(super) fn dead_of(&self, sessions: &[SessionId]) -> Vec<DeadSession> {
         self.core().dead_of(sessions)
     }

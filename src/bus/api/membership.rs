@@ -107,11 +107,13 @@ impl Membership {
                 let wanted = joining.choice.wanted().iter();
                 wanted.filter_map(|name| state.live(name).map(|live| live.id)).collect()
             });
+            // Who begins a team anew sets it up, also if the last one left no word.
+            let dead = bus.dead_if_all_are().unwrap_or_else(|| bus.dead_of(&holders));
             let new = NewMember {
                 roles: joining.roles.clone(),
                 description: joining.description.clone(),
                 client,
-                dead: bus.dead_of(&holders),
+                dead,
                 put_aside: put_aside.clone(),
                 ..NewMember::new(session, joining.choice.clone(), joining.kind, std::process::id())
             };

@@ -60,6 +60,13 @@ impl Core {
         dead.into_iter().map(with_life).collect()
     }
 
+    /// Finds the live sessions, if the presence of all of them is free. The first that is not ends the look.
+    pub(crate) fn dead_if_all_are(&mut self) -> Option<Vec<DeadSession>> {
+        let live: Vec<_> = self.replica.state.session_ids().collect();
+        let is_dead = |id: &SessionId| self.log.held(*id) == Presence::Free;
+        live.iter().all(is_dead).then(|| self.dead_of(&live))
+    }
+
     /// Finds the live sessions whose presence is free.
     pub(crate) fn dead(&mut self) -> Vec<DeadSession> {
         let live: Vec<_> = self.replica.state.session_ids().collect();

@@ -69,8 +69,19 @@ struct Joined {
 /// A program that has joined.
 struct Joiner {
     membership: Membership,
+    /// The key with which it joined, which says what it is in the team.
+    key: AccessKey,
     /// When it last asked for something.
     asked: Instant,
+}
+
+impl Joiner {
+    /// Says whether it is in the team what a key says of it, or what another valid one does.
+    fn is_as(&self, key: &AccessKey, bus: &Bus) -> bool {
+        let same =
+            |one: &AccessKey| (&one.roles, &one.traits) == (&self.key.roles, &self.key.traits);
+        same(key) || bus.look(|state| state.key_of(&self.key.hash).is_some())
+    }
 }
 
 /// Why a program is no member.
@@ -133,6 +144,12 @@ impl JoinedPrograms {
         bus.refresh()?;
         let key = bus.look(|state| state.key_of(&program.hash).map(|(_, key)| key.clone()));
         let Some(key) = key else { return Err(NotJoined::Revoked) };
+        // What only a revoked key says of it ends with that key.
+        if joined.members.get(name).is_some_and(|joiner| !joiner.is_as(&key, &bus))
+            && let Some(before) = joined.members.remove(name)
+        {
+            part(before.membership).await;
+        }
         if let Some(membership) = joined.present(name) {
             return Ok(membership);
         }
@@ -236,7 +253,7 @@ impl Joined {
 
     /// Joins as the member that the bearer of a key is.
     async fn join(&mut self, bus: &Bus, key: AccessKey) -> Result<Membership, NotJoined> {
-        let AccessKey { name, roles, traits, .. } = key;
+        let AccessKey { name, roles, traits, .. } = key.clone();
         bus.refresh()?;
         let holder = bus.look(|state| state.live(&name).map(|live| (live.id, live.kind.as_str())));
         if let Some((holder, kind)) = holder
@@ -257,7 +274,7 @@ impl Joined {
             }
             error => error.into(),
         })?;
-        let joiner = Joiner { membership: membership.clone(), asked: Instant::now() };
+        let joiner = Joiner { membership: membership.clone(), key, asked: Instant::now() };
         self.members.insert(name, joiner);
         Ok(membership)
     }

@@ -1,4 +1,5 @@
-//! Orchestrators as processes: one leads, another takes the lead, and after its death the first leads again.
+//! Orchestrators as processes: one leads, another takes the lead, and after its death the first leads again; and whoever begins a team sets it
+//! up.
 
 use serde_json::{Value, json};
 
@@ -68,4 +69,28 @@ async fn a_preempted_lead_is_told_at_once_and_a_dead_one_is_followed_in_one_appe
     peer.close().await;
     first.close().await;
     stage.check_nobody_is_left();
+}
+
+fn limits(rate: u32) -> String {
+    format!("[limits]\nmessages_per_minute = {rate}\nmessage_burst = 2\n")
+}
+
+#[tokio::test]
+async fn who_begins_a_team_anew_sets_its_limits_also_after_a_kill() {
+    let stage = Stage::new("").with_profiles(&limits(0));
+    let before = stage.peer("ann").await;
+    before.call("list_agents", json!({})).await;
+    before.die().await;
+    let stage = stage.with_profiles(&limits(6));
+    let (ben, cid) = (stage.peer("ben").await, stage.peer("cid").await);
+    ben.call("list_agents", json!({})).await;
+    cid.call("list_agents", json!({})).await;
+    for number in 0..2 {
+        ben.call("send_message", json!({ "to": "cid", "content": format!("{number}") })).await;
+    }
+    let refused = ben.refused("send_message", json!({ "to": "cid", "content": "more" })).await;
+    assert!(refused.contains("you send too fast"), "{refused}");
+    for member in [ben, cid] {
+        member.close().await;
+    }
 }

@@ -11,7 +11,7 @@ use crate::bus::rules::{ClaimUpdate, Operation, Refusal};
 use crate::bus::state::Request;
 use crate::domain::ids::RequestId;
 use crate::domain::member::Label;
-use crate::domain::messaging::RequestStatus;
+use crate::domain::messaging::{Audience, RequestStatus};
 
 /// A request that a call has opened.
 #[derive(Clone, Debug)]
@@ -108,6 +108,15 @@ impl Call {
             // It may have ended so long ago that the state has forgotten it.
             Err(BusError::Refused(Refusal::UnknownRequest { .. })) => {
                 let request = found()?;
+                // Whom a group meant then, nobody knows any more.
+                let is_known = self.membership.bus().look(|state| {
+                    let me = state.session(session);
+                    let is_anybodys = matches!(request.only, None | Some(Audience::All));
+                    is_anybodys || me.is_some_and(|me| state.knows_request(me, &request))
+                });
+                if !is_known {
+                    return Err(Refusal::UnknownRequest { id: id.clone() }.into());
+                }
                 let by = request.owner.as_ref().map(|owner| owner.by.clone());
                 let (id, status) = (id.clone(), request.status);
                 let reason = Refusal::ClaimLost { id, status, by }.to_string();

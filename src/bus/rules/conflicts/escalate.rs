@@ -219,6 +219,12 @@ pub(in crate::bus::rules) fn settle_left(writer: &mut Writer<'_>, session: &Sess
             end_unsaid(writer, &conflict.thread);
         } else if decides {
             ask_user(writer, conflict, None);
+            let text = notice![
+                "you have left: the user is asked to decide the disagreement in the thread of ",
+                conflict.thread,
+                ", and no longer you"
+            ];
+            tell(writer, &[name], &conflict.thread, &text);
         }
     }
 }

@@ -9,7 +9,8 @@ use crate::bus::state::{Session, State};
 use crate::domain::ids::SessionId;
 use crate::domain::limits;
 use crate::domain::member::Label;
-use crate::domain::messaging::{Address, Group};
+use crate::domain::messaging::{Address, Group, is_same_word};
+use crate::domain::name::Name;
 
 /// Makes a session the owner of a lane, unless it is that already. It takes the lane from an owner that does not respond, who is told.
 pub(in crate::bus::rules) fn claim_lane(
@@ -28,6 +29,8 @@ pub(in crate::bus::rules) fn claim_lane(
         _ => {}
     }
     check_word(writer.state, me.id, lane)?;
+    // As for requests: a release is never refused, so without this the two in turn would have no limit.
+    check_rate(writer, &me.name)?;
     if me.lanes.len() >= limits::LANES_OF_ONE {
         return Err(Refusal::TooManyLanes { limit: limits::LANES_OF_ONE });
     }
@@ -60,13 +63,14 @@ fn claimed_by_others<'a>(
 /// Refuses a lane whose address means everybody or whoever leads, or others by their role or capability: its owner would get what is written to them.
 pub(super) fn check_word(state: &State, me: SessionId, lane: &Label) -> Result<(), Refusal> {
     let address = format!("@{lane}");
-    if !matches!(Address::parse(&address), Ok(Address::Group(group)) if !group.is_lead()) {
+    let means_group =
+        matches!(Address::parse(&address), Ok(Address::Group(group)) if !group.is_lead());
+    if !means_group || Name::parse(lane.as_str()).is_ok_and(|name| name.means_others()) {
         return Err(Refusal::LaneMeansMore { lane: lane.clone() });
     }
     let mut others = state.live_sessions().into_iter().filter(|other| other.id != me);
     let word = lane.as_str();
-    match others.find(|other| other.is_able(word) || other.name.as_str().eq_ignore_ascii_case(word))
-    {
+    match others.find(|other| other.is_able(word) || is_same_word(other.name.as_str(), word)) {
         Some(other) => Err(Refusal::LaneMeansOthers { lane: lane.clone(), of: other.name.clone() }),
         None => Ok(()),
     }
@@ -83,7 +87,6 @@ pub(in crate::bus::rules) fn release_lane(
         let by = writer.state.lane_owner(lane.as_str()).map(|owner| owner.name.clone());
         return Err(Refusal::NotYourLane { lane: lane.clone(), by });
     }
-    check_rate(writer, &me.name)?;
     writer.push(Event::LaneReleased(LaneMoved { session: me.id, lane: lane.clone() }));
     Ok(())
 }

@@ -28,6 +28,12 @@ pub(in crate::bus::rules) fn claim(
                 note_unheard_again(writer, me, call, id);
                 Ok(())
             }
+            // What it is about is for those alone that it was meant for.
+            _ if !writer.state.knows_request(me, request)
+                && !writer.state.may_claim(me, request) =>
+            {
+                Err(not_for_you(writer, request))
+            }
             _ => Err(lost(request)),
         };
     }

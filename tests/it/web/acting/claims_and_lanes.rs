@@ -202,3 +202,22 @@ async fn a_program_is_in_the_team_what_its_key_says() {
     assert_eq!(inbox["messages"], json!([]), "{inbox}");
     web.end().await;
 }
+
+#[tokio::test]
+async fn what_a_revoked_key_said_of_its_program_ends_with_it() {
+    let stage = founded().await;
+    let web = WebServer::start(&stage, &["--write"]).await;
+    let boss = ApiClient::new(&stage, &web, "boss", &["--write"]).await;
+    let first = ApiClient::new(&stage, &web, "ci", &["--write", "--role", "builder"]).await;
+    let second = ApiClient::new(&stage, &web, "ci", &["--write", "--role", "tester"]).await;
+    first.get("/inbox", 200).await;
+    second.get("/inbox", 200).await;
+    boss.post("/messages", &json!({ "to": "@builder", "content": "Build it." }), 201).await;
+    let (exit, said) = stage.ended(&["key", "revoke", &first.key_id], None).await;
+    assert_eq!(exit.code, Some(0), "{said}");
+    second.get("/inbox", 200).await;
+    boss.post("/messages", &json!({ "to": "@tester", "content": "Test it." }), 201).await;
+    let lost = boss.post_any("/messages", &json!({ "to": "@builder", "content": "Again." })).await;
+    assert_eq!(lost.0, 404, "{lost:?}");
+    web.end().await;
+}

@@ -364,6 +364,24 @@ fn a_request_for_some_is_shown_to_them_and_to_those_who_join_them_and_claimed_by
 }
 
 #[test]
+fn what_a_request_for_some_is_about_its_claim_and_its_end_tell_no_other() {
+    let (mut world, me) = team();
+    let request = open_for(&mut world, me, "@reviewer");
+    let session = |world: &World, called: &str| world.state.live(&name(called)).unwrap().id;
+    let (ann, bob, carl) =
+        (session(&world, "ann"), session(&world, "bob"), session(&world, "carl"));
+    world.ask(bob, Operation::Claim(request.clone(), CALL));
+    for is_over in [false, true] {
+        if is_over {
+            world.reply(bob, "me", &request.to_string());
+        }
+        let claim = || Operation::Claim(request.clone(), CALL);
+        assert!(matches!(world.refuse(carl, claim()), Refusal::NotForYou { .. }));
+        assert!(matches!(world.refuse(ann, claim()), Refusal::ClaimLost { .. }));
+    }
+}
+
+#[test]
 fn a_request_for_one_member_waits_for_it() {
     let (mut world, me) = team();
     let request = open_for(&mut world, me, "gone");

@@ -153,6 +153,9 @@ fn no_lane_has_the_word_of_others_or_of_all() {
         "`Reviewers` is the name, a role or a capability of b, who gets what is written to `@Reviewers`: give \
          your lane another word"
     );
+    // Neither a plural s nor case counts where it is written to.
+    assert!(matches!(world.refuse(a, claim("Bs")), Refusal::LaneMeansOthers { .. }));
+    assert!(matches!(world.refuse(a, claim("user")), Refusal::LaneMeansMore { .. }));
     assert_eq!(
         world.refuse(a, claim("project")).to_string(),
         "no lane can be called `project`: `@project` has a meaning of its own"

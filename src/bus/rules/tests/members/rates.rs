@@ -3,6 +3,7 @@
 use crate::bus::rules::command::ClaimUpdate;
 use crate::bus::rules::tests::*;
 use crate::domain::limits::TeamLimits;
+use crate::domain::member::Label;
 
 /// A team whose orchestrator has set the limits.
 fn team(messages_per_minute: u64, message_burst: u64) -> (World, SessionId, SessionId) {
@@ -274,6 +275,16 @@ fn a_message_that_ended_without_a_reader_is_sent_anew() {
     assert_eq!(world.delivery(&first, "codex"), Some(Delivery::Expired));
     let again = world.send(ann, "codex", "hello");
     assert_eq!(world.take(next).1, [again]);
+}
+
+#[test]
+fn who_sends_too_fast_claims_no_lane_and_can_give_one_up() {
+    let (mut world, _, ann) = team(60, 1);
+    let lane = |word: &str| Label::parse(word).unwrap();
+    world.ask(ann, Operation::ClaimLane(lane("storage")));
+    world.send(ann, "bob", "hello");
+    too_fast(&mut world, ann, Operation::ClaimLane(lane("network")));
+    assert_eq!(world.ask(ann, Operation::ReleaseLane(lane("storage"))).len(), 1);
 }
 
 #[test]
