@@ -233,6 +233,7 @@ fn letter(from: &Name, you: &Name, text: String, number: usize) -> LoadedMessage
         quiet: false,
         resolved: false,
         disputed: false,
+        replaced: false,
         more: None,
         body: BodyRef { place: LogPosition::default(), index: 0, bytes: text.len() as u64 },
         deliveries: Deliveries::default(),

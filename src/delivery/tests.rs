@@ -48,6 +48,7 @@ fn message(from: &str, audience: Audience, text: &str) -> LoadedMessage {
         quiet: false,
         resolved: false,
         disputed: false,
+        replaced: false,
         more: None,
         body: BodyRef { place: LogPosition::default(), index: 0, bytes: text.len() as u64 },
         deliveries: Deliveries::default(),

@@ -99,7 +99,8 @@ impl Writer<'_> {
     }
 
     /// Requeues the messages of a call, and delivers them to other waiting calls of the same session. Withdraws a request that
-    /// another member has claimed in the meantime, as it would have been without the delivery.
+    /// another member has claimed in the meantime, and a message whose place another one has taken, as they would have been without the
+    /// delivery.
     pub(in crate::bus::rules) fn requeue(&mut self, session: SessionId, call: CallId) {
         let state = self.state;
         self.push(Event::MessageReturned { session, call });
@@ -110,7 +111,7 @@ impl Writer<'_> {
         for message in state.in_flight_to(session, call) {
             let request = message.request.as_ref().and_then(|id| state.request(id));
             let is_open = request.is_some_and(|request| request.status == RequestStatus::Open);
-            if message.kind == MessageKind::Request && !is_open {
+            if message.replaced || (message.kind == MessageKind::Request && !is_open) {
                 self.push(Event::MessageSuperseded {
                     id: message.id.clone(),
                     members: name.to_vec().into(),

@@ -11,8 +11,8 @@ use crate::domain::limits;
 use crate::domain::messaging::MessageKind;
 use crate::domain::name::Name;
 
-/// Ends mail that is of no use to a later session of the same name: shutdowns, nudges, and requests that another member has
-/// claimed. Mail for a generated name does not keep open requests either: its next session is shown them as any newcomer is.
+/// Ends mail that is of no use to a later session of the same name: shutdowns, nudges, messages whose place others have taken, and requests
+/// that another member has claimed. Mail for a generated name does not keep open requests either: its next session is shown them as any newcomer is.
 pub(in crate::bus::rules) fn drop_obsolete_mail(
     writer: &mut Writer<'_>,
     session: &Session,
@@ -26,7 +26,7 @@ pub(in crate::bus::rules) fn drop_obsolete_mail(
             .as_ref()
             .and_then(|id| state.request(id))
             .is_none_or(|request| !is_chosen || !request.is_offered_after(session.id)),
-        _ => false,
+        _ => message.replaced,
     };
     let mail = undelivered_to(state, &session.name);
     // Messages without room in this append do no harm: a later session sees them once.
@@ -34,7 +34,12 @@ pub(in crate::bus::rules) fn drop_obsolete_mail(
         if writer.is_full() {
             break;
         }
-        writer.push(Event::MessageExpired { id: message.id.clone(), member: session.name.clone() });
+        let (id, member) = (message.id.clone(), session.name.clone());
+        writer.push(if message.replaced {
+            Event::MessageSuperseded { id, members: vec![member].into() }
+        } else {
+            Event::MessageExpired { id, member }
+        });
     }
 }
 

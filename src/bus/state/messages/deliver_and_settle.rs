@@ -25,6 +25,7 @@ impl State {
         self.note_pace(sent, at);
         self.reopen_thread(sent);
         self.party_speaks(sent, at);
+        self.note_replaced(sent);
         let mut message = Message::sent(sent, at.origin());
         self.queued.remove(&sent.id);
         if sent.is_queued() {
@@ -34,6 +35,15 @@ impl State {
         self.note_origin(sent);
         self.start_deadlines(sent, at);
         self.note_question(sent);
+    }
+
+    /// Notes that a message takes the place of an earlier one of its sender.
+    fn note_replaced(&mut self, sent: &MessageSent) {
+        let before = sent.more.as_ref().and_then(|more| more.supersedes.as_ref());
+        let before = before.and_then(|id| self.messages.get_mut(id));
+        if let Some(before) = before.filter(|before| before.from == sent.from) {
+            before.replaced = true;
+        }
     }
 
     /// Counts a message of a member for its rate, if the team has a limit of that.

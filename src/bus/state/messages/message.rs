@@ -45,6 +45,9 @@ pub struct Message {
     /// Whether two members have disagreed in the thread that it begins.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub disputed: bool,
+    /// Whether its sender has put another message in its place. Who had it in hands then and did not see it gets the other alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub replaced: bool,
     /// What few messages have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub more: Option<Box<EnvelopeHeader>>,

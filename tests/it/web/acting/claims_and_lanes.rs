@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::steer::done;
 use crate::support::Stage;
 use crate::web::api_client::{ApiClient, founded};
 use crate::web::http_client::WebServer;
@@ -213,8 +214,7 @@ async fn what_a_revoked_key_said_of_its_program_ends_with_it() {
     first.get("/inbox", 200).await;
     second.get("/inbox", 200).await;
     boss.post("/messages", &json!({ "to": "@builder", "content": "Build it." }), 201).await;
-    let (exit, said) = stage.ended(&["key", "revoke", &first.key_id], None).await;
-    assert_eq!(exit.code, Some(0), "{said}");
+    done(&stage, &["key", "revoke", &first.key_id]).await;
     second.get("/inbox", 200).await;
     boss.post("/messages", &json!({ "to": "@tester", "content": "Test it." }), 201).await;
     let lost = boss.post_any("/messages", &json!({ "to": "@builder", "content": "Again." })).await;

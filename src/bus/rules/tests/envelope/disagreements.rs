@@ -177,8 +177,11 @@ fn an_arbiter_that_leaves_decides_nothing_and_without_anybody_it_lapses_in_a_mon
     world.pass(600_000);
     world.due();
     assert_eq!(step(&world, &thread), ConflictStep::Arbiter(name("carl")));
-    world.leave(carl);
+    let events = world.leave(carl);
     assert_eq!(step(&world, &thread), ConflictStep::Human);
+    // It has been asked, and reads that first when it comes back.
+    let told = notices(&events, "carl");
+    assert!(told[0].ends_with("and no longer you"), "{told:?}");
     world.pass(crate::domain::wait_times::HUMAN_DECISION_MS);
     let mut events = world.due();
     events.extend(world.due());

@@ -181,6 +181,28 @@ fn a_message_takes_the_place_of_the_senders_own_where_that_is_unread() {
 }
 
 #[test]
+fn who_had_a_message_in_hands_when_another_took_its_place_and_did_not_see_it_gets_the_other_alone()
+{
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let instead = |id: &MessageId| Envelope { supersedes: Some(id.clone()), ..Envelope::default() };
+    let first = world.send(a, "b", "deploy to A");
+    let (call, _) = world.take(b);
+    let second = world.send_with(a, "b", instead(&first));
+    // Its call is given back unseen.
+    world.settle(b, call, false);
+    assert_eq!(world.delivery(&first, "b"), Some(Delivery::Superseded));
+    let (_, taken) = world.take(b);
+    assert_eq!(taken, std::slice::from_ref(&second));
+    let third = world.send_with(a, "b", instead(&second));
+    // Its session ends.
+    world.reap(&[b]);
+    let b = world.peer("b");
+    assert_eq!(world.delivery(&second, "b"), Some(Delivery::Superseded));
+    assert_eq!(world.take(b).1, [third]);
+}
+
+#[test]
 fn what_takes_the_place_of_a_message_is_for_the_same_recipients() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
