@@ -42,8 +42,7 @@ pub(super) fn errands(
     let projects = state.other_projects();
     let known = |tag: &Label| projects.known.get(tag);
     let means_the_same = |tag: &Label| {
-        known(tag).is_some_and(|known| listed.tags.get(tag) == Some(&known.mark))
-            && projects.own == listed.own
+        known(tag).is_some_and(|known| listed.means(tag, known.mark)) && projects.own == listed.own
     };
     // Who does not take a message does not know whether others do, and says why it stays only once it has waited for long. The one who
     // takes all says so at once.

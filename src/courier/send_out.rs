@@ -13,8 +13,9 @@ use super::known_projects::KnownProjects;
 use super::open_other;
 use super::run_errand::{Ended, hold, run};
 use crate::bus::Membership;
+use crate::bus::state::State;
 use crate::domain::member::Label;
-use crate::domain::messaging::HeldWhy;
+use crate::domain::messaging::{DirectoryMark, HeldWhy, ListedProjects};
 use crate::domain::{limits, wait_times};
 use crate::sys::clock;
 
@@ -27,7 +28,7 @@ pub struct Courier {
 impl Courier {
     /// Begins to watch the bus of a membership; nothing if the user has listed no project.
     pub fn start(membership: &Membership, projects: KnownProjects) -> Option<Self> {
-        if projects == KnownProjects::default() {
+        if projects.is_empty() {
             return None;
         }
         let end = CancellationToken::new();
@@ -48,6 +49,7 @@ async fn look(me: Membership, projects: KnownProjects, end: CancellationToken) {
     let (done, mut ended) = mpsc::channel(limits::PROJECTS);
     let mut under_way: BTreeMap<Label, Instant> = BTreeMap::new();
     let mut rests: BTreeMap<Label, Instant> = BTreeMap::new();
+    let mut seen = Seen { projects: projects.clone(), last: None };
     while !end.is_cancelled() {
         changes.mark_unchanged();
         if let Err(error) = me.bus().refresh() {
@@ -56,7 +58,7 @@ async fn look(me: Membership, projects: KnownProjects, end: CancellationToken) {
         rests.retain(|_, until| *until > Instant::now());
         let session = me.session();
         let all = if me.bus().look(|state| has_errands(state, session)) {
-            let (listed, now_ms) = (projects.listed(), clock::now().wall_ms);
+            let (listed, now_ms) = (seen.listed().await, clock::now().wall_ms);
             me.bus().look(|state| errands(state, session, &listed, now_ms))
         } else {
             BTreeMap::new()
@@ -107,7 +109,29 @@ async fn look(me: Membership, projects: KnownProjects, end: CancellationToken) {
     }
 }
 
-/// Takes an errand to a project. Blocks, as long as the other bus lets it.
+/// The projects as they were at the last look.
+struct Seen {
+    projects: KnownProjects,
+    last: Option<(ListedProjects, Instant)>,
+}
+
+impl Seen {
+    /// Looks at the directories, unless that was a moment ago. They may hang, so a thread of its own does it.
+    async fn listed(&mut self) -> ListedProjects {
+        let last = self.last.as_ref().filter(|(_, at)| at.elapsed() < wait_times::COURIER_LOOK);
+        if let Some((listed, _)) = last {
+            return listed.clone();
+        }
+        let projects = self.projects.clone();
+        match tokio::task::spawn_blocking(move || projects.listed()).await {
+            Ok(listed) => self.last = Some((listed, Instant::now())),
+            Err(error) => tracing::warn!("failed to look at other projects: {error}"),
+        }
+        self.last.as_ref().map(|(listed, _)| listed.clone()).unwrap_or_default()
+    }
+}
+
+/// Takes an errand to a project. Blocks, as long as its directory and the other bus let it.
 fn travel(me: &Membership, projects: &KnownProjects, tag: &Label, errand: Errand) -> Ended {
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -117,14 +141,23 @@ fn travel(me: &Membership, projects: &KnownProjects, tag: &Label, errand: Errand
         }
     };
     runtime.block_on(async {
-        let directory = projects.directory(tag).filter(|_| errand.is_of_team);
-        let Some((own, directory)) = projects.own().zip(directory) else {
+        let place = errand.is_of_team.then(|| projects.place(tag)).flatten();
+        let own = me.bus().look(|state| state.other_projects().own.clone());
+        let Some((own, directory)) = own.zip(place) else {
             hold(me, &errand.letters, HeldWhy::Unlisted).await;
             return Ended::Again;
         };
-        match open_other::open(directory) {
+        let mark = DirectoryMark::of(&directory);
+        let is_same = |state: &State| {
+            state.other_projects().known.get(tag).is_some_and(|known| known.mark == mark)
+        };
+        if !me.bus().look(is_same) {
+            // It has moved since the last look, and the next one says what follows.
+            return Ended::Again;
+        }
+        match open_other::open(&directory) {
             Ok(other) => {
-                let ended = run(me, own, &other, errand).await;
+                let ended = run(me, &own, &other, errand).await;
                 other.close().await;
                 ended
             }

@@ -51,12 +51,16 @@ pub(in crate::bus::rules) fn list_projects(
     listed: &ListedProjects,
 ) {
     let known = writer.state.other_projects();
-    let marks = known.known.iter().map(|(tag, known)| (tag, known.mark));
-    let is_same =
-        known.own == listed.own && marks.eq(listed.tags.iter().map(|(tag, mark)| (tag, *mark)));
+    let ListedProjects { own, tags: mut marks, unseen } = listed.clone();
+    for tag in unseen {
+        if let Some(known) = known.known.get(&tag) {
+            marks.insert(tag, known.mark);
+        }
+    }
+    let before = known.known.iter().map(|(tag, known)| (tag, known.mark));
+    let is_same = known.own == own && before.eq(marks.iter().map(|(tag, mark)| (tag, *mark)));
     let are_none = known.own.is_none() && known.tags.is_empty();
     if !is_same && (are_none || sets_up_team(writer.state, me)) {
-        let ListedProjects { own, tags: marks } = listed.clone();
         let tags = marks.keys().cloned().collect();
         let listed = ProjectsListed { by: Some(me), own, tags, marks, skip: Skip };
         writer.push(Event::ProjectsListed(listed));

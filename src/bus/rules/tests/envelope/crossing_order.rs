@@ -72,8 +72,11 @@ fn a_bus_that_was_made_anew_counts_anew() {
         carry(&mut po, "po", &mut web, 2);
     }
     let mut anew = World::new();
-    let listed =
-        ListedProjects { own: Some(label("po")), tags: [(label("web"), mark("web"))].into() };
+    let listed = ListedProjects {
+        own: Some(label("po")),
+        tags: [(label("web"), mark("web"))].into(),
+        ..ListedProjects::default()
+    };
     join_with(&mut anew, "courier", listed);
     let writer = anew.peer("writer");
     anew.send(writer, "web:alice", "x");
@@ -84,8 +87,11 @@ fn a_bus_that_was_made_anew_counts_anew() {
 fn who_joins_later_does_not_change_what_the_team_goes_by() {
     let mut po = project("po");
     let mut new = po.joining(NameChoice::Chosen(name("mal")), MemberKind::Peer, &[]);
-    let other =
-        ListedProjects { own: Some(label("po")), tags: [(label("web"), mark("evil"))].into() };
+    let other = ListedProjects {
+        own: Some(label("po")),
+        tags: [(label("web"), mark("evil"))].into(),
+        ..ListedProjects::default()
+    };
     new.description = Description {
         projects: Some(other.clone()),
         arbiter: Some(Arbiter::parse("mal").unwrap()),
@@ -160,8 +166,11 @@ fn what_the_first_version_with_other_projects_left_goes_on() {
     }
     assert_eq!(web.state.other_projects().len(), limits::KEPT_ARRIVED);
     // Who leads next says which directory it is.
-    let listed =
-        ListedProjects { own: Some(label("po")), tags: [(label("web"), mark("web"))].into() };
+    let listed = ListedProjects {
+        own: Some(label("po")),
+        tags: [(label("web"), mark("web"))].into(),
+        ..ListedProjects::default()
+    };
     let description = Description { projects: Some(listed), ..Description::default() };
     let mut new = po.joining(NameChoice::Chosen(name("next")), MemberKind::Orchestrator, &[]);
     new.description = Description { takes_lead: true, ..description };
