@@ -22,6 +22,13 @@ pub(super) struct Errand {
     pub(super) receipts: Vec<(Arrived, Vec<ReceiptElsewhere>)>,
 }
 
+impl Errand {
+    /// Says whether there is nothing to take.
+    pub(super) fn is_empty(&self) -> bool {
+        self.letters.is_empty() && self.receipts.is_empty()
+    }
+}
+
 /// Says whether this session takes anything to other projects, so that nobody looks at directories for nothing.
 pub(super) fn has_errands(state: &State, me: SessionId) -> bool {
     state.couriers().contains(&me)

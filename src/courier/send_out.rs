@@ -11,7 +11,8 @@ use tokio_util::task::AbortOnDropHandle;
 use super::errands::{Errand, errands, has_errands};
 use super::known_projects::KnownProjects;
 use super::open_other;
-use super::run_errand::{Ended, hold, run};
+use super::run_errand::{Ended, end_moved, hold, run};
+use super::under_way::UnderWay;
 use crate::bus::Membership;
 use crate::bus::state::State;
 use crate::domain::member::Label;
@@ -47,15 +48,13 @@ impl Courier {
 async fn look(me: Membership, projects: KnownProjects, end: CancellationToken) {
     let mut changes = me.bus().changes();
     let (done, mut ended) = mpsc::channel(limits::PROJECTS);
-    let mut under_way: BTreeMap<Label, Instant> = BTreeMap::new();
-    let mut rests: BTreeMap<Label, Instant> = BTreeMap::new();
+    let mut under_way = UnderWay::default();
     let mut seen = Seen { projects: projects.clone(), last: None };
     while !end.is_cancelled() {
         changes.mark_unchanged();
         if let Err(error) = me.bus().refresh() {
             tracing::debug!("failed to look what is for other projects: {error}");
         }
-        rests.retain(|_, until| *until > Instant::now());
         let session = me.session();
         let all = if me.bus().look(|state| has_errands(state, session)) {
             let (listed, now_ms) = (seen.listed().await, clock::now().wall_ms);
@@ -63,17 +62,16 @@ async fn look(me: Membership, projects: KnownProjects, end: CancellationToken) {
         } else {
             BTreeMap::new()
         };
-        for (tag, errand) in all {
-            if let Some(since) = under_way.get(&tag) {
-                if since.elapsed() > wait_times::ERRAND {
-                    hold(&me, &errand.letters, HeldWhy::Unusable).await;
-                }
+        for (tag, mut errand) in all {
+            end_moved(&me, &mut errand).await;
+            let now = Instant::now();
+            if under_way.is_late(&tag, now) {
+                hold(&me, &errand.letters, HeldWhy::Unusable).await;
+            }
+            if errand.is_empty() || !under_way.may_begin(&tag, now) {
                 continue;
             }
-            if rests.contains_key(&tag) {
-                continue;
-            }
-            under_way.insert(tag.clone(), Instant::now());
+            under_way.begin(&tag, now);
             let done = done.clone();
             let (name, me, projects) = (tag.clone(), me.clone(), projects.clone());
             let work = move || {
@@ -84,16 +82,12 @@ async fn look(me: Membership, projects: KnownProjects, end: CancellationToken) {
             let started = thread::Builder::new().name("courier".to_owned()).spawn(work);
             if let Err(error) = started {
                 tracing::warn!("nothing can be taken to another project now: {error}");
-                under_way.remove(&name);
-                rests.insert(name, Instant::now() + wait_times::COURIER_REST);
+                under_way.end(&name, Ended::Again, now);
             }
         }
         tokio::select! {
             Some((tag, how)) = ended.recv() => {
-                under_way.remove(&tag);
-                if how == Ended::Again {
-                    rests.insert(tag, Instant::now() + wait_times::COURIER_REST);
-                }
+                under_way.end(&tag, how, Instant::now());
             }
             heard = changes.changed() => {
                 if heard.is_err() {

@@ -294,3 +294,32 @@ async fn a_project_whose_directory_hangs_holds_up_nothing_else() {
     until(&po, |po| po.notices("writer").len() == 2).await;
     courier.finish().await;
 }
+
+#[tokio::test]
+async fn what_was_on_its_way_to_a_former_directory_ends_also_while_no_team_is_in_the_new_one() {
+    let place = tempfile::tempdir().unwrap();
+    let (before, now) = (place.path().join("before"), place.path().join("now"));
+    let before = projects(&[("web", &before)]).listed();
+    let po = Project::listing(before, "writer", MemberKind::Peer).await;
+    let id = po.send("web:alice", "one", None).await;
+    let now = projects(&[("web", &now)]);
+    let lead = join(&po.bus, "chief", MemberKind::Orchestrator, Some(now.listed())).await;
+    let courier = Courier::start(&lead, now).unwrap();
+    until(&po, |po| !po.notices("writer").is_empty()).await;
+    courier.finish().await;
+    let expected = format!(
+        "your message {id} to web:alice was not delivered: its tag means another directory since then: send it again"
+    );
+    assert_eq!(po.notices("writer"), [expected]);
+}
+
+#[tokio::test]
+async fn a_bus_that_is_busy_is_told_from_one_that_cannot_be_used() {
+    for (fault, expected) in [(Fault::Busy, Ended::Busy), (Fault::Io, Ended::Again)] {
+        let (po, web) = two().await;
+        po.send("web:alice", "one", None).await;
+        web.faults.fail(FaultPoint::Append, 1, u64::MAX / 2, fault);
+        assert_eq!(po.go("po", &web).await, expected);
+        assert_eq!(po.notices("writer").len(), usize::from(fault == Fault::Io));
+    }
+}
