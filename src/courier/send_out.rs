@@ -14,6 +14,7 @@ use super::open_other;
 use super::run_errand::{Ended, end_moved, hold, run};
 use super::under_way::UnderWay;
 use crate::bus::Membership;
+use crate::bus::rules::{Crossing, Operation};
 use crate::bus::state::State;
 use crate::domain::member::Label;
 use crate::domain::messaging::{DirectoryMark, HeldWhy, ListedProjects};
@@ -27,14 +28,11 @@ pub struct Courier {
 }
 
 impl Courier {
-    /// Begins to watch the bus of a membership; nothing if the user has listed no project.
-    pub fn start(membership: &Membership, projects: KnownProjects) -> Option<Self> {
-        if projects.is_empty() {
-            return None;
-        }
+    /// Begins to watch the bus of a membership. Also one whose user has listed no project may come to lead, and then says so.
+    pub fn start(membership: &Membership, projects: KnownProjects) -> Self {
         let end = CancellationToken::new();
         let looking = look(membership.clone(), projects, end.clone());
-        Some(Self { looking: AbortOnDropHandle::new(tokio::spawn(looking)), end })
+        Self { looking: AbortOnDropHandle::new(tokio::spawn(looking)), end }
     }
 
     /// Ends it before the session leaves.
@@ -49,6 +47,8 @@ async fn look(me: Membership, projects: KnownProjects, end: CancellationToken) {
     let mut changes = me.bus().changes();
     let (done, mut ended) = mpsc::channel(limits::PROJECTS);
     let mut under_way = UnderWay::default();
+    // Who has come to lead since it joined has not listed them. One that has none takes nobody's away because of this moment.
+    let mut led = projects.is_empty() && me.bus().look(|state| state.is_lead(me.session()));
     let mut seen = Seen { projects: projects.clone(), last: None };
     while !end.is_cancelled() {
         changes.mark_unchanged();
@@ -56,6 +56,10 @@ async fn look(me: Membership, projects: KnownProjects, end: CancellationToken) {
             tracing::debug!("failed to look what is for other projects: {error}");
         }
         let session = me.session();
+        let leads = me.bus().look(|state| state.is_lead(session));
+        if leads != led {
+            led = leads && list(&me, seen.listed().await).await;
+        }
         let all = if me.bus().look(|state| has_errands(state, session)) {
             let (listed, now_ms) = (seen.listed().await, clock::now().wall_ms);
             me.bus().look(|state| errands(state, session, &listed, now_ms))
@@ -97,10 +101,19 @@ async fn look(me: Membership, projects: KnownProjects, end: CancellationToken) {
                 tokio::time::sleep(wait_times::COURIER_PAUSE).await;
             }
             // For what nobody rang for, and for projects that rest.
-            () = tokio::time::sleep(wait_times::COURIER_LOOK) => {}
+            () = tokio::time::sleep(wait_times::COURIER_LOOK), if !projects.is_empty() => {}
             () = end.cancelled() => {}
         }
     }
+}
+
+/// Lists the projects of the session that has come to lead: the team goes by them now. Says whether that is done.
+async fn list(me: &Membership, listed: ListedProjects) -> bool {
+    let listed = Operation::Crossing(Crossing::Listed(listed));
+    me.ask(listed)
+        .await
+        .inspect_err(|error| tracing::debug!("failed to list the projects: {error}"))
+        .is_ok()
 }
 
 /// The projects as they were at the last look.

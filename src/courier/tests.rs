@@ -13,7 +13,7 @@ use crate::bus::storage::faulty_log::{Fault, FaultPoint, Faults};
 use crate::bus::storage::in_memory::Store;
 use crate::bus::{Bus, Joining, Membership, Outgoing};
 use crate::domain::ids::MessageId;
-use crate::domain::member::{Label, MemberKind};
+use crate::domain::member::{Departure, Label, MemberKind};
 use crate::domain::messaging::{
     Acknowledgement, DirectoryMark, HeldWhy, ListedProjects, MessageKind, Priority,
 };
@@ -74,9 +74,19 @@ impl Project {
     }
 
     async fn send(&self, to: &str, content: &str, reply_to: Option<String>) -> String {
+        self.send_as(&self.me, to, content, reply_to).await
+    }
+
+    async fn send_as(
+        &self,
+        me: &Membership,
+        to: &str,
+        content: &str,
+        reply_to: Option<String>,
+    ) -> String {
         let (to, content) = (to.to_owned(), content.to_owned());
         let message = Outgoing { to, content, reply_to, priority: Priority::Normal, more: None };
-        self.me.call().send_out(message).await.unwrap().id.to_string()
+        me.call().send_out(message).await.unwrap().id.to_string()
     }
 
     fn errand(&self) -> Errand {
@@ -285,7 +295,7 @@ async fn a_project_whose_directory_hangs_holds_up_nothing_else() {
     std::fs::write(&hung, "").unwrap();
     po.send("web:alice", "one", None).await;
     po.send("wiki:bob", "two", None).await;
-    let courier = Courier::start(&po.me, projects).unwrap();
+    let courier = Courier::start(&po.me, projects);
     // What hangs is looked at by other threads: this one, the only one of this runtime, goes on.
     until(&po, |po| !po.notices("writer").is_empty()).await;
     let [told] = &po.notices("writer")[..] else { panic!("{:?}", po.notices("writer")) };
@@ -304,7 +314,7 @@ async fn what_was_on_its_way_to_a_former_directory_ends_also_while_no_team_is_in
     let id = po.send("web:alice", "one", None).await;
     let now = projects(&[("web", &now)]);
     let lead = join(&po.bus, "chief", MemberKind::Orchestrator, Some(now.listed())).await;
-    let courier = Courier::start(&lead, now).unwrap();
+    let courier = Courier::start(&lead, now);
     until(&po, |po| !po.notices("writer").is_empty()).await;
     courier.finish().await;
     let expected = format!(
@@ -322,4 +332,26 @@ async fn a_bus_that_is_busy_is_told_from_one_that_cannot_be_used() {
         assert_eq!(po.go("po", &web).await, expected);
         assert_eq!(po.notices("writer").len(), usize::from(fault == Fault::Io));
     }
+}
+
+#[tokio::test]
+async fn whoever_comes_to_lead_later_lists_the_projects_that_the_team_goes_by() {
+    let place = tempfile::tempdir().unwrap();
+    let (before, now) = (place.path().join("before"), place.path().join("now"));
+    let before = projects(&[("web", &before)]).listed();
+    let po = Project::listing(before, "chief", MemberKind::Orchestrator).await;
+    let now = projects(&[("web", &now), ("wiki", place.path())]);
+    let next = join(&po.bus, "next", MemberKind::Orchestrator, Some(now.listed())).await;
+    let courier = Courier::start(&next, now);
+    let writer = join(&po.bus, "writer", MemberKind::Peer, None).await;
+    let id = po.send_as(&writer, "web:alice", "one", None).await;
+    let tags = |po: &Project| po.bus.look(|state| state.other_projects().tags.len());
+    assert_eq!(tags(&po), 1, "the other one leads");
+    po.me.leave(Departure::Closed).await.unwrap();
+    until(&po, |po| tags(po) == 2).await;
+    // What was on its way to the former directory ends.
+    until(&po, |po| po.bus.look(|state| state.outbox().is_empty())).await;
+    let [told] = &po.notices("writer")[..] else { panic!("{:?}", po.notices("writer")) };
+    assert!(told.contains(&id) && told.contains("its tag means another directory"), "{told}");
+    courier.finish().await;
 }

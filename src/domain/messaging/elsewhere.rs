@@ -166,7 +166,7 @@ impl HeldWhy {
     pub fn in_words(self) -> &'static str {
         match self {
             Self::Unlisted => {
-                "no session here has that project in its `[projects]`, with the directory it had"
+                "no session that takes messages there has that project in its `[projects]`, with the directory it had"
             }
             Self::Older => "an older cli-team-bridge works in that project",
             Self::NoBus => "there is no team in that project yet",

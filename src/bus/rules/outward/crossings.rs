@@ -39,12 +39,14 @@ pub(in crate::bus::rules) fn crossing(
                 writer.push(Event::ReceiptsTold(ReceiptsTold { id, receipts }));
             }
         }
+        Crossing::Listed(listed) => list_projects(writer, me, listed),
         Crossing::Arrive(_) | Crossing::Receipts { .. } => return Err(Refusal::NotYours),
     }
     Ok(())
 }
 
-/// Notes which projects there are, as a session that joins has read. One that finds others here does not change what they go by.
+/// Notes which projects there are, as a session has read that joins, or that has come to lead. One that finds others here, and does not lead
+/// them, does not change what they go by.
 pub(in crate::bus::rules) fn list_projects(
     writer: &mut Writer<'_>,
     me: SessionId,
@@ -67,7 +69,7 @@ pub(in crate::bus::rules) fn list_projects(
     }
 }
 
-/// Says whether the configuration of a session that joins is that of the team: it leads, or nobody else is here.
+/// Says whether the configuration of a session is that of the team: it leads, or nobody else is here.
 pub(in crate::bus::rules) fn sets_up_team(state: &State, me: SessionId) -> bool {
     state.is_lead(me) || state.live_sessions().iter().all(|session| session.id == me)
 }

@@ -12,6 +12,7 @@ use crate::bus::rules::tests::*;
 use crate::bus::rules::{Crossing, Description};
 use crate::bus::state::Message;
 use crate::domain::limits;
+use crate::domain::member::Label;
 use crate::domain::messaging::{Arbiter, ListedProjects};
 use crate::domain::wait_times;
 
@@ -217,4 +218,29 @@ fn what_goes_between_two_projects_leaves_states_of_bounded_size() {
     // Enough to fill every bounded list, also that of commands.
     let full = go_on(limits::KEPT_COMMANDS / 4);
     assert_eq!(go_on(50), full);
+}
+
+#[test]
+fn a_directory_that_has_not_answered_keeps_what_its_tag_meant() {
+    let mut po = project("po");
+    let writer = po.peer("writer");
+    let since = |po: &World| po.state.other_projects().known[&label("web")].since;
+    let before = since(&po);
+    po.send(writer, "web:alice", "x");
+    let lead = po.state.live(&name("courier")).unwrap().id;
+    let list = |unseen: &[Label]| {
+        let listed = ListedProjects {
+            own: Some(label("po")),
+            tags: ["web", "wiki"].map(|tag| (label(tag), mark("as written"))).into(),
+            unseen: unseen.iter().cloned().collect(),
+        };
+        Operation::Crossing(Crossing::Listed(listed))
+    };
+    assert!(po.ask(lead, list(&[label("web"), label("wiki")])).is_empty());
+    assert_eq!(
+        (since(&po), po.state.other_projects().known[&label("web")].mark),
+        (before, mark("web"))
+    );
+    po.ask(lead, list(&[]));
+    assert!(since(&po) > before);
 }
