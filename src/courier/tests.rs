@@ -11,7 +11,7 @@ use crate::bus::event::Event;
 use crate::bus::rules::{Description, NameChoice};
 use crate::bus::storage::faulty_log::{Fault, FaultPoint, Faults};
 use crate::bus::storage::in_memory::Store;
-use crate::bus::{Bus, Joining, Membership, Outgoing};
+use crate::bus::{Bus, Joining, Membership, Outgoing, WaitFor, Waited};
 use crate::domain::ids::MessageId;
 use crate::domain::member::{Departure, Label, MemberKind};
 use crate::domain::messaging::{
@@ -354,4 +354,16 @@ async fn whoever_comes_to_lead_later_lists_the_projects_that_the_team_goes_by() 
     let [told] = &po.notices("writer")[..] else { panic!("{:?}", po.notices("writer")) };
     assert!(told.contains(&id) && told.contains("its tag means another directory"), "{told}");
     courier.finish().await;
+}
+
+#[tokio::test]
+async fn a_wait_for_the_answer_to_what_was_not_delivered_says_so() {
+    let (po, web) = two().await;
+    let id = po.send("web:nobody", "one", None).await;
+    let what = || WaitFor { reply_to: MessageId::parse(&id).ok(), ..WaitFor::default() };
+    let mut waiting = po.me.call();
+    assert_eq!(po.go("po", &web).await, Ended::Done);
+    let waited = waiting.wait(what(), wait_times::ERRAND).await.unwrap();
+    let Waited::NoAnswer(why) = waited else { panic!("{waited:?}") };
+    assert_eq!(why.to_string(), format!("nobody will answer `{id}`: it was not delivered"));
 }
