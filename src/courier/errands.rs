@@ -22,6 +22,13 @@ pub(super) struct Errand {
     pub(super) receipts: Vec<(Arrived, Vec<ReceiptElsewhere>)>,
 }
 
+impl Errand {
+    /// Says whether there is nothing to take.
+    pub(super) fn is_empty(&self) -> bool {
+        self.letters.is_empty() && self.receipts.is_empty()
+    }
+}
+
 /// Says whether this session takes anything to other projects, so that nobody looks at directories for nothing.
 pub(super) fn has_errands(state: &State, me: SessionId) -> bool {
     state.couriers().contains(&me)
@@ -42,8 +49,7 @@ pub(super) fn errands(
     let projects = state.other_projects();
     let known = |tag: &Label| projects.known.get(tag);
     let means_the_same = |tag: &Label| {
-        known(tag).is_some_and(|known| listed.tags.get(tag) == Some(&known.mark))
-            && projects.own == listed.own
+        known(tag).is_some_and(|known| listed.means(tag, known.mark)) && projects.own == listed.own
     };
     // Who does not take a message does not know whether others do, and says why it stays only once it has waited for long. The one who
     // takes all says so at once.

@@ -12,6 +12,7 @@ mod known_projects;
 mod open_other;
 mod run_errand;
 mod send_out;
+mod under_way;
 #[cfg(test)]
 mod tests;
 

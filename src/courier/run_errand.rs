@@ -23,6 +23,8 @@ pub(super) enum Ended {
     Done,
     /// Something is left: it is tried again after a while.
     Again,
+    /// The other bus was busy, or did not answer in time. Who wrote is told only if it stays so.
+    Busy,
 }
 
 /// What is left to do after a step.
@@ -32,7 +34,7 @@ enum Step {
     /// The next one, and this one again later.
     Later,
     /// Nothing more: the other bus, or the own one, cannot be used now.
-    Stop,
+    Stop(Ended),
 }
 
 /// Takes an errand to another bus.
@@ -44,24 +46,27 @@ pub(super) async fn run(me: &Membership, own: &Label, other: &Bus, errand: Erran
             return stopped(me, &error, &errand.letters).await;
         }
     }
-    for id in errand.moved {
-        if let Step::Stop = note(me, Crossing::Failed { id, why: NotRelayed::Moved }).await {
-            return Ended::Again;
-        }
-    }
     for letter in &errand.letters {
         match take_letter(me, own, other, letter).await {
             Step::Next => {}
             Step::Later => ended = Ended::Again,
-            Step::Stop => return Ended::Again,
+            Step::Stop(how) => return how,
         }
     }
     for (arrived, receipts) in errand.receipts {
-        if let Step::Stop = take_receipts(me, own, other, &arrived, receipts).await {
-            return Ended::Again;
+        if let Step::Stop(how) = take_receipts(me, own, other, &arrived, receipts).await {
+            return how;
         }
     }
     ended
+}
+
+/// Ends the messages whose tag has meant another directory: whatever is in the new one, they do not go there.
+pub(super) async fn end_moved(me: &Membership, errand: &mut Errand) {
+    for id in std::mem::take(&mut errand.moved) {
+        // What cannot be noted now is found again.
+        note(me, Crossing::Failed { id, why: NotRelayed::Moved }).await;
+    }
 }
 
 /// Notes for all messages why they cannot be taken across.
@@ -80,9 +85,10 @@ async fn stopped(me: &Membership, error: &BusError, letters: &[Message]) -> Ende
         error,
         BusError::Closed | BusError::Log(LogError::Busy { .. } | LogError::OutcomeUnknown { .. })
     );
-    if !passes {
-        hold(me, letters, open_other::why(error)).await;
+    if passes {
+        return Ended::Busy;
     }
+    hold(me, letters, open_other::why(error)).await;
     Ended::Again
 }
 
@@ -91,7 +97,7 @@ async fn take_letter(me: &Membership, own: &Label, other: &Bus, letter: &Message
     let Some(to) = letter.audience.elsewhere() else { return Step::Next };
     // Since the errand began, another courier may have taken it.
     if me.bus().refresh().is_err() {
-        return Step::Stop;
+        return Step::Stop(Ended::Again);
     }
     if !me.bus().look(|state| state.is_promised(&letter.id)) {
         return Step::Next;
@@ -114,11 +120,10 @@ async fn take_letter(me: &Membership, own: &Label, other: &Bus, letter: &Message
         }
         Err(BusError::Refused(refusal)) => return refused(me, other, letter, to, &refusal).await,
         Err(error) => {
-            stopped(me, &error, std::slice::from_ref(letter)).await;
-            return Step::Stop;
+            return Step::Stop(stopped(me, &error, std::slice::from_ref(letter)).await);
         }
     };
-    let Some(there) = there else { return Step::Stop };
+    let Some(there) = there else { return Step::Stop(Ended::Again) };
     let receipts = other.look(|state| {
         let message = state.message(&there);
         message.map(|message| state.receipts_here(message)).unwrap_or_default()
@@ -236,7 +241,7 @@ async fn take_receipts(
         Ok(_) | Err(BusError::Refused(_)) => {}
         Err(error) => {
             tracing::debug!("failed to take receipts to another project: {error}");
-            return Step::Stop;
+            return Step::Stop(Ended::Again);
         }
     }
     note(me, Crossing::Told { id: arrived.id.clone(), receipts }).await
@@ -249,7 +254,7 @@ async fn note(me: &Membership, crossing: Crossing) -> Step {
         Err(error) => {
             // The next look finds it again.
             tracing::debug!("failed to note what became of a message to a project: {error}");
-            Step::Stop
+            Step::Stop(Ended::Again)
         }
     }
 }

@@ -11,10 +11,13 @@ use tokio_util::task::AbortOnDropHandle;
 use super::errands::{Errand, errands, has_errands};
 use super::known_projects::KnownProjects;
 use super::open_other;
-use super::run_errand::{Ended, hold, run};
+use super::run_errand::{Ended, end_moved, hold, run};
+use super::under_way::UnderWay;
 use crate::bus::Membership;
+use crate::bus::rules::{Crossing, Operation};
+use crate::bus::state::State;
 use crate::domain::member::Label;
-use crate::domain::messaging::HeldWhy;
+use crate::domain::messaging::{DirectoryMark, HeldWhy, ListedProjects};
 use crate::domain::{limits, wait_times};
 use crate::sys::clock;
 
@@ -25,14 +28,11 @@ pub struct Courier {
 }
 
 impl Courier {
-    /// Begins to watch the bus of a membership; nothing if the user has listed no project.
-    pub fn start(membership: &Membership, projects: KnownProjects) -> Option<Self> {
-        if projects == KnownProjects::default() {
-            return None;
-        }
+    /// Begins to watch the bus of a membership. Also one whose user has listed no project may come to lead, and then says so.
+    pub fn start(membership: &Membership, projects: KnownProjects) -> Self {
         let end = CancellationToken::new();
         let looking = look(membership.clone(), projects, end.clone());
-        Some(Self { looking: AbortOnDropHandle::new(tokio::spawn(looking)), end })
+        Self { looking: AbortOnDropHandle::new(tokio::spawn(looking)), end }
     }
 
     /// Ends it before the session leaves.
@@ -46,32 +46,36 @@ impl Courier {
 async fn look(me: Membership, projects: KnownProjects, end: CancellationToken) {
     let mut changes = me.bus().changes();
     let (done, mut ended) = mpsc::channel(limits::PROJECTS);
-    let mut under_way: BTreeMap<Label, Instant> = BTreeMap::new();
-    let mut rests: BTreeMap<Label, Instant> = BTreeMap::new();
+    let mut under_way = UnderWay::default();
+    // Who has come to lead since it joined has not listed them. One that has none takes nobody's away because of this moment.
+    let mut led = projects.is_empty() && me.bus().look(|state| state.is_lead(me.session()));
+    let mut seen = Seen { projects: projects.clone(), last: None };
     while !end.is_cancelled() {
         changes.mark_unchanged();
         if let Err(error) = me.bus().refresh() {
             tracing::debug!("failed to look what is for other projects: {error}");
         }
-        rests.retain(|_, until| *until > Instant::now());
         let session = me.session();
+        let leads = me.bus().look(|state| state.is_lead(session));
+        if leads != led {
+            led = leads && list(&me, seen.listed().await).await;
+        }
         let all = if me.bus().look(|state| has_errands(state, session)) {
-            let (listed, now_ms) = (projects.listed(), clock::now().wall_ms);
+            let (listed, now_ms) = (seen.listed().await, clock::now().wall_ms);
             me.bus().look(|state| errands(state, session, &listed, now_ms))
         } else {
             BTreeMap::new()
         };
-        for (tag, errand) in all {
-            if let Some(since) = under_way.get(&tag) {
-                if since.elapsed() > wait_times::ERRAND {
-                    hold(&me, &errand.letters, HeldWhy::Unusable).await;
-                }
+        for (tag, mut errand) in all {
+            end_moved(&me, &mut errand).await;
+            let now = Instant::now();
+            if under_way.is_late(&tag, now) {
+                hold(&me, &errand.letters, HeldWhy::Unusable).await;
+            }
+            if errand.is_empty() || !under_way.may_begin(&tag, now) {
                 continue;
             }
-            if rests.contains_key(&tag) {
-                continue;
-            }
-            under_way.insert(tag.clone(), Instant::now());
+            under_way.begin(&tag, now);
             let done = done.clone();
             let (name, me, projects) = (tag.clone(), me.clone(), projects.clone());
             let work = move || {
@@ -82,16 +86,12 @@ async fn look(me: Membership, projects: KnownProjects, end: CancellationToken) {
             let started = thread::Builder::new().name("courier".to_owned()).spawn(work);
             if let Err(error) = started {
                 tracing::warn!("nothing can be taken to another project now: {error}");
-                under_way.remove(&name);
-                rests.insert(name, Instant::now() + wait_times::COURIER_REST);
+                under_way.end(&name, Ended::Again, now);
             }
         }
         tokio::select! {
             Some((tag, how)) = ended.recv() => {
-                under_way.remove(&tag);
-                if how == Ended::Again {
-                    rests.insert(tag, Instant::now() + wait_times::COURIER_REST);
-                }
+                under_way.end(&tag, how, Instant::now());
             }
             heard = changes.changed() => {
                 if heard.is_err() {
@@ -101,13 +101,44 @@ async fn look(me: Membership, projects: KnownProjects, end: CancellationToken) {
                 tokio::time::sleep(wait_times::COURIER_PAUSE).await;
             }
             // For what nobody rang for, and for projects that rest.
-            () = tokio::time::sleep(wait_times::COURIER_LOOK) => {}
+            () = tokio::time::sleep(wait_times::COURIER_LOOK), if !projects.is_empty() => {}
             () = end.cancelled() => {}
         }
     }
 }
 
-/// Takes an errand to a project. Blocks, as long as the other bus lets it.
+/// Lists the projects of the session that has come to lead: the team goes by them now. Says whether that is done.
+async fn list(me: &Membership, listed: ListedProjects) -> bool {
+    let listed = Operation::Crossing(Crossing::Listed(listed));
+    me.ask(listed)
+        .await
+        .inspect_err(|error| tracing::debug!("failed to list the projects: {error}"))
+        .is_ok()
+}
+
+/// The projects as they were at the last look.
+struct Seen {
+    projects: KnownProjects,
+    last: Option<(ListedProjects, Instant)>,
+}
+
+impl Seen {
+    /// Looks at the directories, unless that was a moment ago. They may hang, so a thread of its own does it.
+    async fn listed(&mut self) -> ListedProjects {
+        let last = self.last.as_ref().filter(|(_, at)| at.elapsed() < wait_times::COURIER_LOOK);
+        if let Some((listed, _)) = last {
+            return listed.clone();
+        }
+        let projects = self.projects.clone();
+        match tokio::task::spawn_blocking(move || projects.listed()).await {
+            Ok(listed) => self.last = Some((listed, Instant::now())),
+            Err(error) => tracing::warn!("failed to look at other projects: {error}"),
+        }
+        self.last.as_ref().map(|(listed, _)| listed.clone()).unwrap_or_default()
+    }
+}
+
+/// Takes an errand to a project. Blocks, as long as its directory and the other bus let it.
 fn travel(me: &Membership, projects: &KnownProjects, tag: &Label, errand: Errand) -> Ended {
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -117,14 +148,23 @@ fn travel(me: &Membership, projects: &KnownProjects, tag: &Label, errand: Errand
         }
     };
     runtime.block_on(async {
-        let directory = projects.directory(tag).filter(|_| errand.is_of_team);
-        let Some((own, directory)) = projects.own().zip(directory) else {
+        let place = errand.is_of_team.then(|| projects.place(tag)).flatten();
+        let own = me.bus().look(|state| state.other_projects().own.clone());
+        let Some((own, directory)) = own.zip(place) else {
             hold(me, &errand.letters, HeldWhy::Unlisted).await;
             return Ended::Again;
         };
-        match open_other::open(directory) {
+        let mark = DirectoryMark::of(&directory);
+        let is_same = |state: &State| {
+            state.other_projects().known.get(tag).is_some_and(|known| known.mark == mark)
+        };
+        if !me.bus().look(is_same) {
+            // It has moved since the last look, and the next one says what follows.
+            return Ended::Again;
+        }
+        match open_other::open(&directory) {
             Ok(other) => {
-                let ended = run(me, own, &other, errand).await;
+                let ended = run(me, &own, &other, errand).await;
                 other.close().await;
                 ended
             }

@@ -4,14 +4,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::errands::{Errand, errands};
+use super::known_projects::tests::tag;
 use super::run_errand::{Ended, hold, run};
+use super::{Courier, KnownProjects};
 use crate::bus::event::Event;
 use crate::bus::rules::{Description, NameChoice};
 use crate::bus::storage::faulty_log::{Fault, FaultPoint, Faults};
 use crate::bus::storage::in_memory::Store;
-use crate::bus::{Bus, Joining, Membership, Outgoing};
+use crate::bus::{Bus, Joining, Membership, Outgoing, WaitFor, Waited};
 use crate::domain::ids::MessageId;
-use crate::domain::member::{Label, MemberKind};
+use crate::domain::member::{Departure, Label, MemberKind};
 use crate::domain::messaging::{
     Acknowledgement, DirectoryMark, HeldWhy, ListedProjects, MessageKind, Priority,
 };
@@ -34,23 +36,35 @@ fn label(text: &str) -> Label {
 
 fn listed(own: &str, other: &str) -> ListedProjects {
     let tags = [(label(other), DirectoryMark::of(Path::new(other)))];
-    ListedProjects { own: Some(label(own)), tags: tags.into() }
+    ListedProjects { own: Some(label(own)), tags: tags.into(), ..ListedProjects::default() }
+}
+
+async fn join(
+    bus: &Bus,
+    called: &str,
+    kind: MemberKind,
+    projects: Option<ListedProjects>,
+) -> Membership {
+    let joining = Joining {
+        choice: NameChoice::Chosen(Name::parse(called).unwrap()),
+        kind,
+        roles: Vec::new(),
+        description: Description { projects, ..Description::default() },
+    };
+    Membership::join(bus, joining).await.unwrap()
 }
 
 impl Project {
     async fn new(own: &str, other: &str, called: &str) -> Self {
+        Self::listing(listed(own, other), called, MemberKind::Peer).await
+    }
+
+    /// A project whose courier is of that kind and has listed these.
+    async fn listing(listed: ListedProjects, called: &str, kind: MemberKind) -> Self {
         let store = Store::new(Arc::new(clock::now));
         let faults = Faults::default();
         let bus = Bus::open(Box::new(faults.before(store.log()))).unwrap();
-        let listed = listed(own, other);
-        let joining = Joining {
-            choice: NameChoice::Chosen(Name::parse(called).unwrap()),
-            kind: MemberKind::Peer,
-            roles: Vec::new(),
-            description: Description { projects: Some(listed), ..Description::default() },
-        };
-        let me = Membership::join(&bus, joining).await.unwrap();
-        let listed = self::listed(own, other);
+        let me = join(&bus, called, kind, Some(listed.clone())).await;
         Self { store, faults, bus, me, listed }
     }
 
@@ -60,9 +74,19 @@ impl Project {
     }
 
     async fn send(&self, to: &str, content: &str, reply_to: Option<String>) -> String {
+        self.send_as(&self.me, to, content, reply_to).await
+    }
+
+    async fn send_as(
+        &self,
+        me: &Membership,
+        to: &str,
+        content: &str,
+        reply_to: Option<String>,
+    ) -> String {
         let (to, content) = (to.to_owned(), content.to_owned());
         let message = Outgoing { to, content, reply_to, priority: Priority::Normal, more: None };
-        self.me.call().send_out(message).await.unwrap().id.to_string()
+        me.call().send_out(message).await.unwrap().id.to_string()
     }
 
     fn errand(&self) -> Errand {
@@ -216,14 +240,7 @@ async fn where_somebody_leads_only_they_are_the_courier() {
     let (po, _web) = two().await;
     po.send("web:alice", "one", None).await;
     assert_eq!(po.errand().letters.len(), 1);
-    let choice = NameChoice::Like(Name::parse("orchestrator").unwrap());
-    let joining = Joining {
-        choice,
-        kind: MemberKind::Orchestrator,
-        roles: Vec::new(),
-        description: Description::default(),
-    };
-    let lead = Membership::join(&po.bus, joining).await.unwrap();
+    let lead = join(&po.bus, "chief", MemberKind::Orchestrator, None).await;
     assert_eq!(po.errand(), Errand::default());
     assert_eq!(po.bus.look(|state| errands(state, lead.session(), &po.listed, 0)).len(), 1);
 }
@@ -246,4 +263,107 @@ async fn who_knows_another_directory_takes_nothing_and_says_so_in_time() {
     hold(&po.me, &errand.letters, HeldWhy::Unlisted).await;
     po.bus.refresh().unwrap();
     assert_eq!(at(2 * wait_times::LEFT_IN_OUTBOX_MS).len(), 0, "its sender is told once");
+}
+
+/// Waits until something holds on a bus.
+async fn until(of: &Project, holds: impl Fn(&Project) -> bool) {
+    let mut changes = of.bus.changes();
+    let deadline = std::time::Duration::from_secs(60);
+    let waiting = async {
+        while !holds(of) {
+            changes.changed().await.unwrap();
+        }
+    };
+    tokio::time::timeout(deadline, waiting).await.expect("it comes to hold in time");
+}
+
+/// The directories of projects whose own is `po`, and each of which may hang; none is there.
+fn projects(directories: &[(&str, &Path)]) -> KnownProjects {
+    let own = Path::new("/nowhere/po");
+    let others = directories.iter().map(|(called, directory)| tag(called, directory));
+    let listed: Vec<_> = others.chain([tag("po", own)]).collect();
+    KnownProjects::of(&listed, own, None).that_may_hang()
+}
+
+#[tokio::test]
+async fn a_project_whose_directory_hangs_holds_up_nothing_else() {
+    let place = tempfile::tempdir().unwrap();
+    let (web, wiki) = (place.path().join("web"), place.path().join("wiki"));
+    let projects = projects(&[("web", &web), ("wiki", &wiki)]);
+    let po = Project::listing(projects.listed(), "writer", MemberKind::Peer).await;
+    let hung = web.with_extension("hung");
+    std::fs::write(&hung, "").unwrap();
+    po.send("web:alice", "one", None).await;
+    po.send("wiki:bob", "two", None).await;
+    let courier = Courier::start(&po.me, projects);
+    // What hangs is looked at by other threads: this one, the only one of this runtime, goes on.
+    until(&po, |po| !po.notices("writer").is_empty()).await;
+    let [told] = &po.notices("writer")[..] else { panic!("{:?}", po.notices("writer")) };
+    assert!(told.contains("to wiki:bob is kept"), "{told}");
+    std::fs::remove_file(&hung).unwrap();
+    until(&po, |po| po.notices("writer").len() == 2).await;
+    courier.finish().await;
+}
+
+#[tokio::test]
+async fn what_was_on_its_way_to_a_former_directory_ends_also_while_no_team_is_in_the_new_one() {
+    let place = tempfile::tempdir().unwrap();
+    let (before, now) = (place.path().join("before"), place.path().join("now"));
+    let before = projects(&[("web", &before)]).listed();
+    let po = Project::listing(before, "writer", MemberKind::Peer).await;
+    let id = po.send("web:alice", "one", None).await;
+    let now = projects(&[("web", &now)]);
+    let lead = join(&po.bus, "chief", MemberKind::Orchestrator, Some(now.listed())).await;
+    let courier = Courier::start(&lead, now);
+    until(&po, |po| !po.notices("writer").is_empty()).await;
+    courier.finish().await;
+    let expected = format!(
+        "your message {id} to web:alice was not delivered: its tag means another directory since then: send it again"
+    );
+    assert_eq!(po.notices("writer"), [expected]);
+}
+
+#[tokio::test]
+async fn a_bus_that_is_busy_is_told_from_one_that_cannot_be_used() {
+    for (fault, expected) in [(Fault::Busy, Ended::Busy), (Fault::Io, Ended::Again)] {
+        let (po, web) = two().await;
+        po.send("web:alice", "one", None).await;
+        web.faults.fail(FaultPoint::Append, 1, u64::MAX / 2, fault);
+        assert_eq!(po.go("po", &web).await, expected);
+        assert_eq!(po.notices("writer").len(), usize::from(fault == Fault::Io));
+    }
+}
+
+#[tokio::test]
+async fn whoever_comes_to_lead_later_lists_the_projects_that_the_team_goes_by() {
+    let place = tempfile::tempdir().unwrap();
+    let (before, now) = (place.path().join("before"), place.path().join("now"));
+    let before = projects(&[("web", &before)]).listed();
+    let po = Project::listing(before, "chief", MemberKind::Orchestrator).await;
+    let now = projects(&[("web", &now), ("wiki", place.path())]);
+    let next = join(&po.bus, "next", MemberKind::Orchestrator, Some(now.listed())).await;
+    let courier = Courier::start(&next, now);
+    let writer = join(&po.bus, "writer", MemberKind::Peer, None).await;
+    let id = po.send_as(&writer, "web:alice", "one", None).await;
+    let tags = |po: &Project| po.bus.look(|state| state.other_projects().tags.len());
+    assert_eq!(tags(&po), 1, "the other one leads");
+    po.me.leave(Departure::Closed).await.unwrap();
+    until(&po, |po| tags(po) == 2).await;
+    // What was on its way to the former directory ends.
+    until(&po, |po| po.bus.look(|state| state.outbox().is_empty())).await;
+    let [told] = &po.notices("writer")[..] else { panic!("{:?}", po.notices("writer")) };
+    assert!(told.contains(&id) && told.contains("its tag means another directory"), "{told}");
+    courier.finish().await;
+}
+
+#[tokio::test]
+async fn a_wait_for_the_answer_to_what_was_not_delivered_says_so() {
+    let (po, web) = two().await;
+    let id = po.send("web:nobody", "one", None).await;
+    let what = || WaitFor { reply_to: MessageId::parse(&id).ok(), ..WaitFor::default() };
+    let mut waiting = po.me.call();
+    assert_eq!(po.go("po", &web).await, Ended::Done);
+    let waited = waiting.wait(what(), wait_times::ERRAND).await.unwrap();
+    let Waited::NoAnswer(why) = waited else { panic!("{waited:?}") };
+    assert_eq!(why.to_string(), format!("nobody will answer `{id}`: it was not delivered"));
 }

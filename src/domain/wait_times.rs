@@ -318,6 +318,10 @@ pub const WEBHOOK_REST: Duration = Duration::from_mins(1);
 /// A courier waits for each step of the bus of another project, which takes milliseconds: then that disk hangs.
 pub const OTHER_BUS: Duration = Duration::from_secs(10);
 
+/// A look at the directories of other projects takes microseconds, on a slow network a moment. One that has not answered after this hangs:
+/// nobody waits for it, and its project stays what it was.
+pub const DIRECTORY_LOOK: Duration = Duration::from_secs(1);
+
 /// A message to another project that has been on its way for this long is shown as a problem: mostly it takes less than a second.
 pub const KEPT_SHOWN_MS: i64 = 60_000;
 

@@ -27,7 +27,11 @@ pub(super) struct Neighbour {
 pub(super) fn listed(number: u128) -> ListedProjects {
     let directory = if number.is_multiple_of(11) { "/elsewhere" } else { "/web" };
     let mark = DirectoryMark::of(std::path::Path::new(directory));
-    ListedProjects { own: Some(label("po")), tags: [(label("web"), mark)].into() }
+    ListedProjects {
+        own: Some(label("po")),
+        tags: [(label("web"), mark)].into(),
+        ..ListedProjects::default()
+    }
 }
 
 fn label(text: &str) -> Label {

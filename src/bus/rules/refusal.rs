@@ -253,7 +253,9 @@ pub enum Refusal {
     #[error("you were given the answer before: it is the message `{answer}`")]
     AnsweredBefore { answer: MessageId },
     /// Nobody will answer. Shown as a value, not an error.
-    #[error("nobody will answer `{id}`: it was withdrawn, or expired before it was read")]
+    #[error(
+        "nobody will answer `{id}`: it was withdrawn or not delivered, or expired before it was read"
+    )]
     NeverAnswered { id: MessageId },
     #[error("you would wait for yourself: leave `from` out, or name another member")]
     WaitForYourself,

@@ -35,11 +35,16 @@ impl State {
         self.crossed(id).is_some_and(|crossed| crossed.there.is_some())
     }
 
-    /// Says whether somebody in another project may still answer a message that is there.
-    pub(in crate::bus::state) fn may_answer_elsewhere(&self, id: &MessageId) -> bool {
+    /// Says whether somebody in another project may still answer a message that is there, of whom these have.
+    pub(in crate::bus::state) fn may_answer_elsewhere(
+        &self,
+        id: &MessageId,
+        answered: &[&Name],
+    ) -> bool {
         self.crossed(id).is_some_and(|crossed| {
             let mut receipts = crossed.receipts.iter();
-            let may = receipts.any(|receipt| !receipt.state.ended_unseen());
+            let may =
+                receipts.any(|one| !one.state.ended_unseen() && !answered.contains(&&one.name));
             crossed.there.is_some() && (may || crossed.receipts.is_empty())
         })
     }

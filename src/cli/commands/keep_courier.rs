@@ -22,10 +22,7 @@ pub(in crate::cli) async fn take_across(
         if let Some(held) = membership.current()
             && let Some(projects) = projects()
         {
-            let courier = Courier::start(&held, projects);
-            if courier.is_none() {
-                return;
-            }
+            let _courier = Courier::start(&held, projects);
             membership.until_replaced(held.session()).await;
         }
         tokio::time::sleep(wait_times::COURIER_LOOK).await;

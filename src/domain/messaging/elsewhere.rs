@@ -1,7 +1,7 @@
 //! Members of other projects: as authors, as addresses, and where a message of theirs comes from.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
 
@@ -54,6 +54,15 @@ pub struct ListedProjects {
     pub own: Option<Label>,
     /// The others.
     pub tags: BTreeMap<Label, DirectoryMark>,
+    /// Those of them whose directory has not answered yet: what is known of it stays.
+    pub unseen: BTreeSet<Label>,
+}
+
+impl ListedProjects {
+    /// Says whether a tag means this directory, as far as it has answered.
+    pub fn means(&self, tag: &Label, mark: DirectoryMark) -> bool {
+        self.tags.get(tag).is_some_and(|listed| *listed == mark || self.unseen.contains(tag))
+    }
 }
 
 /// The message of another project that stands here as a message of its own.
@@ -157,7 +166,7 @@ impl HeldWhy {
     pub fn in_words(self) -> &'static str {
         match self {
             Self::Unlisted => {
-                "no session here has that project in its `[projects]`, with the directory it had"
+                "no session that takes messages there has that project in its `[projects]`, with the directory it had"
             }
             Self::Older => "an older cli-team-bridge works in that project",
             Self::NoBus => "there is no team in that project yet",

@@ -20,6 +20,9 @@ pub enum NoAnswer {
     /// Nobody who could answer it has seen it.
     #[error("nobody will answer `{id}`: it expired before it was read")]
     Expired { id: MessageId },
+    /// It is not in the project that it was for, and will not be.
+    #[error("nobody will answer `{id}`: it was not delivered")]
+    NotDelivered { id: MessageId },
 }
 
 impl Call {
@@ -57,6 +60,11 @@ impl Call {
         let (bus, me) = (self.membership.bus(), self.membership.name());
         let WaitFor { from, request, reply_to } = what;
         let wait = Wait::of(self.id, from.as_ref(), request.as_ref(), reply_to.as_ref());
+        let is_delivered = bus.look(|state| {
+            let asked = state.message(asked);
+            let elsewhere = asked.filter(|asked| asked.audience.elsewhere().is_some());
+            elsewhere.is_none_or(|asked| state.is_relayed(&asked.id))
+        });
         let (given, is_open) = bus.look(|state| match state.awaited_reply(me, &wait, &[]) {
             AwaitedReply::Given(answer) => (Some(answer.clone()), false),
             AwaitedReply::Open => (None, true),
@@ -68,8 +76,10 @@ impl Call {
         if let Some(by) = self.superseded_by(asked).await? {
             return Ok(Some(Waited::NoAnswer(NoAnswer::Superseded { id: asked.clone(), by })));
         }
-        let expired = NoAnswer::Expired { id: asked.clone() };
-        Ok((!is_open).then_some(Waited::NoAnswer(expired)))
+        let id = asked.clone();
+        let none =
+            if is_delivered { NoAnswer::Expired { id } } else { NoAnswer::NotDelivered { id } };
+        Ok((!is_open).then_some(Waited::NoAnswer(none)))
     }
 
     /// Ends a wait for the answer to a message in whose place its sender had put another one before. No header says so, but the log.

@@ -3,7 +3,9 @@
 use crate::bus::event::{Body, Envelope};
 use crate::domain::ids::MessageId;
 use crate::domain::member::Label;
-use crate::domain::messaging::{HeldWhy, MessageOrigin, Priority, ReceiptElsewhere};
+use crate::domain::messaging::{
+    HeldWhy, ListedProjects, MessageOrigin, Priority, ReceiptElsewhere,
+};
 use crate::domain::name::Name;
 
 /// What is asked of a bus for messages from project to project: of their own bus by a session, of the other one by nobody there.
@@ -17,6 +19,8 @@ pub enum Crossing {
     Failed { id: MessageId, why: NotRelayed },
     /// The project that a message came from has these receipts of it.
     Told { id: MessageId, receipts: Vec<ReceiptElsewhere> },
+    /// These are the projects of a session that has come to lead.
+    Listed(ListedProjects),
     /// A message of another project arrives.
     Arrive(Box<Arriving>),
     /// The project with that tag has these receipts of a message that went there, and is called `there` there.

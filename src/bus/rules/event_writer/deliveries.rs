@@ -56,7 +56,9 @@ impl Writer<'_> {
         member: &Name,
         call: CallId,
     ) {
-        let (Some(asked), Some(from)) = (&answer.reply_to, answer.from.member()) else {
+        let elsewhere = || answer.from.elsewhere().map(|from| &from.name);
+        let (Some(asked), Some(from)) = (&answer.reply_to, answer.from.member().or_else(elsewhere))
+        else {
             return;
         };
         let is_asker = |message: &Message| message.from.member() == Some(member);

@@ -39,31 +39,37 @@ pub(in crate::bus::rules) fn crossing(
                 writer.push(Event::ReceiptsTold(ReceiptsTold { id, receipts }));
             }
         }
+        Crossing::Listed(listed) => list_projects(writer, me, listed),
         Crossing::Arrive(_) | Crossing::Receipts { .. } => return Err(Refusal::NotYours),
     }
     Ok(())
 }
 
-/// Notes which projects there are, as a session that joins has read. One that finds others here does not change what they go by.
+/// Notes which projects there are, as a session has read that joins, or that has come to lead. One that finds others here, and does not lead
+/// them, does not change what they go by.
 pub(in crate::bus::rules) fn list_projects(
     writer: &mut Writer<'_>,
     me: SessionId,
     listed: &ListedProjects,
 ) {
     let known = writer.state.other_projects();
-    let marks = known.known.iter().map(|(tag, known)| (tag, known.mark));
-    let is_same =
-        known.own == listed.own && marks.eq(listed.tags.iter().map(|(tag, mark)| (tag, *mark)));
+    let ListedProjects { own, tags: mut marks, unseen } = listed.clone();
+    for tag in unseen {
+        if let Some(known) = known.known.get(&tag) {
+            marks.insert(tag, known.mark);
+        }
+    }
+    let before = known.known.iter().map(|(tag, known)| (tag, known.mark));
+    let is_same = known.own == own && before.eq(marks.iter().map(|(tag, mark)| (tag, *mark)));
     let are_none = known.own.is_none() && known.tags.is_empty();
     if !is_same && (are_none || sets_up_team(writer.state, me)) {
-        let ListedProjects { own, tags: marks } = listed.clone();
         let tags = marks.keys().cloned().collect();
         let listed = ProjectsListed { by: Some(me), own, tags, marks, skip: Skip };
         writer.push(Event::ProjectsListed(listed));
     }
 }
 
-/// Says whether the configuration of a session that joins is that of the team: it leads, or nobody else is here.
+/// Says whether the configuration of a session is that of the team: it leads, or nobody else is here.
 pub(in crate::bus::rules) fn sets_up_team(state: &State, me: SessionId) -> bool {
     state.is_lead(me) || state.live_sessions().iter().all(|session| session.id == me)
 }

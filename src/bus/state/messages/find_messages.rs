@@ -152,11 +152,9 @@ impl State {
         if self.is_promised(&asked.id) || is_unanswered || self.asks_user(&asked.id) {
             return AwaitedReply::Open;
         }
-        let is_elsewhere = asked.audience.elsewhere().is_some();
-        let of_user = |message: &&Message| match &message.from {
+        let of_the_only_one = |message: &&Message| match &message.from {
             Author::Human => true,
-            // A wait is for one member there, or for the first of all.
-            Author::Elsewhere(_) => is_elsewhere,
+            Author::Elsewhere(_) => asked.audience.elsewhere().is_some_and(|to| to.name.is_some()),
             Author::Bridge | Author::Member(_) => false,
         };
         let given: Vec<&Message> = self
@@ -167,10 +165,12 @@ impl State {
             .collect();
         let has_answered =
             |name: &Name| given.iter().any(|message| message.from.member() == Some(name));
-        if let Some(answer) = given.iter().find(|message| of_user(message)) {
+        if let Some(answer) = given.iter().find(|message| of_the_only_one(message)) {
             return AwaitedReply::Given(answer);
         }
-        if self.may_answer_elsewhere(&asked.id) {
+        let elsewhere = given.iter().filter_map(|message| message.from.elsewhere());
+        let elsewhere: Vec<&Name> = elsewhere.map(|from| &from.name).chain(others).collect();
+        if self.may_answer_elsewhere(&asked.id, &elsewhere) {
             return AwaitedReply::Open;
         }
         let mut still = asked.deliveries.iter().filter(|(name, delivery)| {

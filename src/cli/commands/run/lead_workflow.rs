@@ -98,9 +98,7 @@ pub(super) async fn lead(
     if let Some(alerts) = alerts {
         alerts.finish().await;
     }
-    if let Some(courier) = courier {
-        courier.finish().await;
-    }
+    courier.finish().await;
     workflows.shutdown(stop.force_stop(output::tell)).await;
     serve_mcp::leave_team(membership).await;
     outcome

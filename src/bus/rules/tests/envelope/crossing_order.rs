@@ -12,6 +12,7 @@ use crate::bus::rules::tests::*;
 use crate::bus::rules::{Crossing, Description};
 use crate::bus::state::Message;
 use crate::domain::limits;
+use crate::domain::member::Label;
 use crate::domain::messaging::{Arbiter, ListedProjects};
 use crate::domain::wait_times;
 
@@ -72,8 +73,11 @@ fn a_bus_that_was_made_anew_counts_anew() {
         carry(&mut po, "po", &mut web, 2);
     }
     let mut anew = World::new();
-    let listed =
-        ListedProjects { own: Some(label("po")), tags: [(label("web"), mark("web"))].into() };
+    let listed = ListedProjects {
+        own: Some(label("po")),
+        tags: [(label("web"), mark("web"))].into(),
+        ..ListedProjects::default()
+    };
     join_with(&mut anew, "courier", listed);
     let writer = anew.peer("writer");
     anew.send(writer, "web:alice", "x");
@@ -84,8 +88,11 @@ fn a_bus_that_was_made_anew_counts_anew() {
 fn who_joins_later_does_not_change_what_the_team_goes_by() {
     let mut po = project("po");
     let mut new = po.joining(NameChoice::Chosen(name("mal")), MemberKind::Peer, &[]);
-    let other =
-        ListedProjects { own: Some(label("po")), tags: [(label("web"), mark("evil"))].into() };
+    let other = ListedProjects {
+        own: Some(label("po")),
+        tags: [(label("web"), mark("evil"))].into(),
+        ..ListedProjects::default()
+    };
     new.description = Description {
         projects: Some(other.clone()),
         arbiter: Some(Arbiter::parse("mal").unwrap()),
@@ -160,8 +167,11 @@ fn what_the_first_version_with_other_projects_left_goes_on() {
     }
     assert_eq!(web.state.other_projects().len(), limits::KEPT_ARRIVED);
     // Who leads next says which directory it is.
-    let listed =
-        ListedProjects { own: Some(label("po")), tags: [(label("web"), mark("web"))].into() };
+    let listed = ListedProjects {
+        own: Some(label("po")),
+        tags: [(label("web"), mark("web"))].into(),
+        ..ListedProjects::default()
+    };
     let description = Description { projects: Some(listed), ..Description::default() };
     let mut new = po.joining(NameChoice::Chosen(name("next")), MemberKind::Orchestrator, &[]);
     new.description = Description { takes_lead: true, ..description };
@@ -208,4 +218,29 @@ fn what_goes_between_two_projects_leaves_states_of_bounded_size() {
     // Enough to fill every bounded list, also that of commands.
     let full = go_on(limits::KEPT_COMMANDS / 4);
     assert_eq!(go_on(50), full);
+}
+
+#[test]
+fn a_directory_that_has_not_answered_keeps_what_its_tag_meant() {
+    let mut po = project("po");
+    let writer = po.peer("writer");
+    let since = |po: &World| po.state.other_projects().known[&label("web")].since;
+    let before = since(&po);
+    po.send(writer, "web:alice", "x");
+    let lead = po.state.live(&name("courier")).unwrap().id;
+    let list = |unseen: &[Label]| {
+        let listed = ListedProjects {
+            own: Some(label("po")),
+            tags: ["web", "wiki"].map(|tag| (label(tag), mark("as written"))).into(),
+            unseen: unseen.iter().cloned().collect(),
+        };
+        Operation::Crossing(Crossing::Listed(listed))
+    };
+    assert!(po.ask(lead, list(&[label("web"), label("wiki")])).is_empty());
+    assert_eq!(
+        (since(&po), po.state.other_projects().known[&label("web")].mark),
+        (before, mark("web"))
+    );
+    po.ask(lead, list(&[]));
+    assert!(since(&po) > before);
 }

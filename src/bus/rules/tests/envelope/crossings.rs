@@ -29,7 +29,7 @@ pub(super) fn project(own: &str) -> World {
     let mut world = World::new();
     let tags = ["po", "web", "wiki"].into_iter().filter(|tag| *tag != own);
     let tags = tags.map(|tag| (label(tag), mark(tag))).collect();
-    let listed = ListedProjects { own: Some(label(own)), tags };
+    let listed = ListedProjects { own: Some(label(own)), tags, ..ListedProjects::default() };
     join_with(&mut world, "courier", listed);
     world
 }
@@ -224,7 +224,11 @@ fn an_unknown_tag_is_refused_with_those_there_are() {
     let writer = alone.peer("writer");
     let refused = alone.refuse(writer, sending("web:ann", "x", None)).to_string();
     assert!(refused.contains("none is listed"), "{refused}");
-    let listed = ListedProjects { own: None, tags: [(label("web"), mark("web"))].into() };
+    let listed = ListedProjects {
+        own: None,
+        tags: [(label("web"), mark("web"))].into(),
+        ..ListedProjects::default()
+    };
     join_with(&mut alone, "chief", listed);
     let refused = alone.refuse(writer, sending("web:ann", "x", None));
     assert_eq!(refused, Refusal::NoOwnTag);

@@ -1,5 +1,6 @@
 //! A wait for an answer that cannot come ends at once: it was given before, or nobody will give it.
 
+use super::crossings::{carry, project};
 use super::sending::signal;
 use crate::bus::event::Envelope;
 use crate::bus::rules::tests::*;
@@ -197,4 +198,30 @@ fn a_wait_for_the_answer_to_a_claimed_request_is_a_wait_for_its_owner() {
     };
     let refusal = world.refuse(asker, wait);
     assert_eq!(refusal, Refusal::Circle { chain: vec![name("owner")], asked: None });
+}
+
+#[test]
+fn a_wait_for_the_answers_of_another_project_goes_on_while_somebody_there_may_answer() {
+    let (mut po, mut web) = (project("po"), project("web"));
+    let writer = po.peer("writer");
+    let (alice, bob) = (web.peer("alice"), web.peer("bob"));
+    let chief = web.state.live(&name("courier")).unwrap().id;
+    let asked = po.send(writer, "web:*", "ready?");
+    let there = carry(&mut po, "po", &mut web, 2).unwrap();
+    let mut answer = |po: &mut World, by| {
+        web.reply(by, "po:writer", &there.to_string());
+        carry(&mut web, "web", po, 2).unwrap()
+    };
+    let first = po.awaiting(writer, &asked);
+    let of_alice = answer(&mut po, alice);
+    assert_eq!(po.held(writer, first), [of_alice]);
+    // She has answered, and once more would be no news.
+    let second = po.awaiting(writer, &asked);
+    let of_bob = answer(&mut po, bob);
+    assert_eq!(po.held(writer, second), [of_bob]);
+    let (third, fourth) = (po.awaiting(writer, &asked), po.awaiting(writer, &asked));
+    let last = answer(&mut po, chief);
+    assert!(!po.state.waits(writer, fourth), "nobody else can answer");
+    assert_eq!(po.held(writer, third), std::slice::from_ref(&last));
+    assert_eq!(po.refused_wait(writer, &asked), Refusal::AnsweredBefore { answer: last });
 }
