@@ -3,7 +3,7 @@
 mod phrases;
 
 use self::phrases::{
-    circle, ended_hint, nearest_hint, standing, who_may, whose, with_article, words,
+    circle, ended_hint, nearest_hint, standing, too_many_wait, who_may, whose, with_article, words,
 };
 use super::nobody_fits::{NobodyFits, UnknownProject};
 use crate::domain::ids::{
@@ -201,12 +201,8 @@ pub enum Refusal {
         limits::MENTIONS
     )]
     TooManyMentions { count: usize },
-    #[error(
-        "{count} messages already wait for somebody who fits, the limit{}: write again when \
-            somebody is there",
-        if *.own { " of one member" } else { "" }
-    )]
-    TooManyQueued { count: usize, own: bool },
+    #[error("{}", too_many_wait(*.count, *.own, *.crosses))]
+    TooManyQueued { count: usize, own: bool, crosses: bool },
     #[error(transparent)]
     Shape(#[from] ShapeError),
     #[error(transparent)]

@@ -41,6 +41,17 @@ pub(super) fn circle(chain: &[Name], asked: Option<&str>) -> String {
     format!("you would wait in a circle, because {steps}: answer `{last}` first{by}")
 }
 
+/// Says that no more messages may wait for a reader. The limit counts those to other projects with those to groups.
+pub(super) fn too_many_wait(count: usize, own: bool, crosses: bool) -> String {
+    let limit = if own { "the limit of one member" } else { "the limit" };
+    let (what, when) = if crosses {
+        ("for the way to another project or for somebody who fits", "some of them have arrived")
+    } else {
+        ("for somebody who fits", "somebody is there")
+    };
+    format!("{count} messages already wait {what}, {limit}: write again when {when}")
+}
+
 pub(super) fn words(offers: &[Decision]) -> String {
     let words: Vec<_> = offers.iter().map(|offer| offer.as_str()).collect();
     words.join(", ")
