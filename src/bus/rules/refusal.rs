@@ -3,7 +3,8 @@
 mod phrases;
 
 use self::phrases::{
-    circle, ended_hint, nearest_hint, standing, who_may, whose, with_article, words,
+    attachments, circle, ended_hint, nearest_hint, reference, standing, too_many_wait, who_may,
+    whose, with_article, words,
 };
 use super::nobody_fits::{NobodyFits, UnknownProject};
 use crate::domain::ids::{
@@ -201,17 +202,13 @@ pub enum Refusal {
         limits::MENTIONS
     )]
     TooManyMentions { count: usize },
-    #[error(
-        "{count} messages already wait for somebody who fits, the limit{}: write again when \
-            somebody is there",
-        if *.own { " of one member" } else { "" }
-    )]
-    TooManyQueued { count: usize, own: bool },
+    #[error("{}", too_many_wait(*.count, *.own, *.crosses))]
+    TooManyQueued { count: usize, own: bool, crosses: bool },
     #[error(transparent)]
     Shape(#[from] ShapeError),
     #[error(transparent)]
     Attachment(#[from] AttachmentError),
-    #[error("`{id}` has {}: `{id}/1` is the first", counted(*.count, "attachment"))]
+    #[error("`{id}` has {}", attachments(.id, *.count))]
     NoAttachment { id: MessageId, count: usize },
     #[error(
         "payload is {bytes} bytes long as JSON; the limit is {} bytes: put it into a file of the \
@@ -219,11 +216,7 @@ pub enum Refusal {
         limits::PAYLOAD_BYTES
     )]
     PayloadTooLong { bytes: u64 },
-    #[error(
-        "ref is one line of at most {} bytes, not {bytes} bytes: a path, a commit, or a number in a \
-            tracker",
-        limits::REFERENCE_BYTES
-    )]
+    #[error("ref is {}: a path, a commit, or a number in a tracker", reference(*.bytes))]
     NoReference { bytes: usize },
     #[error("{what} is {given}; it must be {least} to {most}")]
     SecondsOutOfRange { what: &'static str, given: u64, least: u64, most: u64 },

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::domain::member::Label;
 use crate::domain::text::visible_letters::{seen, without_styles};
 
 /// The version of the JSON form of an outcome.
@@ -85,6 +86,14 @@ impl Outcome {
     #[must_use]
     pub(super) fn saying(self, status: &str, words: impl Into<String>) -> Self {
         Self { status: status.to_owned(), words: words.into(), ..self }
+    }
+
+    /// Names the member by its address from here: it is one of another project.
+    #[must_use]
+    pub(crate) fn in_project(self, tag: &Label) -> Self {
+        let subject = format!("{tag}:{}", self.subject);
+        let words = self.words.replacen(&format!("`{}`", self.subject), &format!("`{subject}`"), 1);
+        Self { subject, words, ..self }
     }
 
     /// Adds to the sentence what else came of it.

@@ -137,6 +137,14 @@ impl Group {
         }
     }
 
+    /// Returns a text that two groups share if they are the same address.
+    pub fn folded(&self) -> String {
+        match self {
+            Self::Word(word) => format!("@{}", folded_word(word.as_str())),
+            Self::Topic(_) | Self::Human => self.to_string().to_ascii_lowercase(),
+        }
+    }
+
     /// Says whether two groups are the same address: neither case nor, after `@`, a plural s counts.
     pub fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
@@ -150,14 +158,16 @@ impl Group {
 
 /// Says whether two words for lanes, roles or capabilities are the same: neither case nor a plural s counts.
 pub fn is_same_word(one: &str, other: &str) -> bool {
-    let singular = |word: &str| {
-        let lower = word.to_ascii_lowercase();
-        match lower.strip_suffix('s') {
-            Some(stem) if !stem.is_empty() => stem.to_owned(),
-            _ => lower,
-        }
-    };
-    singular(one) == singular(other)
+    folded_word(one) == folded_word(other)
+}
+
+/// Returns what is the same of a word in the singular and in the plural.
+fn folded_word(word: &str) -> String {
+    let lower = word.to_ascii_lowercase();
+    match lower.strip_suffix('s') {
+        Some(stem) if !stem.is_empty() => stem.to_owned(),
+        _ => lower,
+    }
 }
 
 impl fmt::Display for Group {
@@ -261,7 +271,9 @@ mod tests {
     fn neither_case_nor_a_plural_counts_in_words_and_case_alone_in_topics() {
         let same = |one: &str, other: &str| {
             let group = |text: &str| Group::parse(text).unwrap().unwrap();
-            group(one).is_same(&group(other))
+            let (one, other) = (group(one), group(other));
+            assert_eq!(one.is_same(&other), one.folded() == other.folded());
+            one.is_same(&other)
         };
         assert!(same("@Reviewer", "@reviewers"));
         assert!(same("@S", "@s"));

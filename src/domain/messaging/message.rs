@@ -177,6 +177,14 @@ impl Audience {
         }
     }
 
+    /// Returns a text that two of them share if they are the same address, however each was written.
+    pub fn folded(&self) -> String {
+        match self {
+            Self::Group(group) => group.folded(),
+            _ => self.to_string().to_ascii_lowercase(),
+        }
+    }
+
     /// Says whether it is one member, and not several.
     pub fn is_one(&self) -> bool {
         matches!(self, Self::One(_))

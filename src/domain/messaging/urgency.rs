@@ -15,7 +15,7 @@ const STEPS: f64 = 1_000.0;
 pub struct Urgency(u16);
 
 impl Urgency {
-    /// Returns the step for a number from 0 to 1, and none for another one.
+    /// Returns the highest step at or below a number from 0 to 1, and none for another one.
     pub fn new(number: f64) -> Option<Self> {
         if !(0.0..=1.0).contains(&number) {
             return None;
@@ -25,8 +25,10 @@ impl Urgency {
             clippy::cast_sign_loss,
             reason = "it is between 0 and 1,000"
         )]
-        let steps = (number * STEPS).round() as u16;
-        Some(Self(steps))
+        let nearest = Self((number * STEPS).round() as u16);
+        // The nearest step may be above the number, and that of a higher priority.
+        let is_above = nearest.as_f64() > number;
+        Some(Self(nearest.0 - u16::from(is_above)))
     }
 
     /// Returns the number from 0 to 1.
@@ -110,6 +112,7 @@ mod tests {
             (0.499, Priority::Low),
             (0.5, Priority::Normal),
             (0.749, Priority::Normal),
+            (0.749_999_999, Priority::Normal),
             (0.75, Priority::High),
             (0.8, Priority::High),
             (0.95, Priority::Urgent),

@@ -188,9 +188,12 @@ async fn the_person_writes_to_another_project_by_its_tag() {
     po.peer("ann").await.close().await;
     let alice = web.peer("alice").await;
     let said = done(&po, &["send", "web:alice", "Ship it.", "--no-wait"]).await;
-    assert!(said.contains("`alice` will read it "), "{said}");
+    assert!(said.contains("`web:alice` will read it "), "{said}");
     let heard = alice.hear(|message| message["content"] == "Ship it.").await;
     assert_eq!(heard["from"], "human", "{heard}");
+    let said = done(&po, &["send", "web:alice", "And.", "--no-wait", "--json"]).await;
+    let said: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert_eq!((&said["act"], &said["subject"]), (&json!("send"), &json!("web:alice")), "{said}");
     done(&po, &["send", "web:*", "All of you.", "--no-wait"]).await;
     alice.hear(|message| message["content"] == "All of you.").await;
     assert!(po.events_of("message_sent").is_empty(), "nothing is here");

@@ -74,7 +74,12 @@ async fn signals_are_emitted_claimed_by_one_and_acknowledged() {
     statuses.sort_unstable();
     assert_eq!(statuses, [200, 409], "{one:?} {two:?}");
     let winner = if one.0 == 200 { &reviewer } else { &other };
-    winner.post("/ack", &named, 200).await;
+    let acked = winner.post("/ack", &named, 200).await;
+    // Who does not know whether it was done may say it again.
+    assert_eq!(winner.post("/ack", &named, 200).await, acked);
+    let loser = if one.0 == 200 { &other } else { &reviewer };
+    let late = loser.post("/ack", &named, 409).await;
+    assert_eq!((&late["detail"], late.get("hint")), (&json!("it is completed"), None), "{late}");
     let answered = coordinator.get("/inbox/coordinator", 200).await;
     let response = of_kind(&answered, "response").pop().unwrap();
     assert_eq!(
@@ -83,6 +88,9 @@ async fn signals_are_emitted_claimed_by_one_and_acknowledged() {
     );
     assert_eq!(coordinator.get("/requests", 200).await["requests"], json!([]));
 
+    let artifact = json!({ "signal_type": "artifact", "content": "x", "from_role": "coordinator" });
+    let alone = coordinator.post("/emit", &artifact, 422).await;
+    assert_eq!(alone["detail"], "`artifact` needs `thread_id`", "{alone}");
     let alert = json!({ "signal_type": "alert", "content": "errors", "from_role": "coordinator" });
     let alert = coordinator.post("/emit", &alert, 201).await;
     assert_eq!((&alert["stored_as"], &alert["urgent"]), (&json!("message"), &json!(true)));

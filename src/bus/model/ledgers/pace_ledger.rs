@@ -86,7 +86,7 @@ impl PaceLedger {
         let pace = self.paces.entry(from.clone()).or_default();
         let what = |sent: &MessageSent| {
             let more = (sent.priority, sent.more.clone());
-            (sent.kind, sent.audience.clone(), sent.reply_to.clone(), sent.body.clone(), more)
+            (sent.kind, sent.audience.folded(), sent.reply_to.clone(), sent.body.clone(), more)
         };
         let is_double = |(ms, other): &(u64, Option<MessageSent>)| {
             let both = other.as_ref().zip(sent);
@@ -131,7 +131,7 @@ pub(in crate::bus::model) fn counts(
 fn is_same(one: &RequestOpened, other: &RequestOpened) -> bool {
     let times = |opened: &RequestOpened| (opened.nudge_ms, opened.ttl_ms, opened.lease_ms);
     one.from == other.from
-        && one.audience() == other.audience()
+        && one.audience().is_same(&other.audience())
         && (&one.description, &one.context) == (&other.description, &other.context)
         && times(one) == times(other)
 }

@@ -28,14 +28,15 @@ pub(super) fn or_queued(
     if !recipients.to.is_empty() {
         return Ok(recipients);
     }
+    let crosses = recipients.audience.elsewhere().is_some();
     let waiting = writer.state.queue().filter(|(_, is_held)| !is_held);
     let own = waiting.filter(|(message, _)| message.from.member() == Some(&me.name)).count();
     if own >= limits::QUEUED_OF_ONE {
-        return Err(Refusal::TooManyQueued { count: own, own: true });
+        return Err(Refusal::TooManyQueued { count: own, own: true, crosses });
     }
     let all = writer.state.queue().count();
     if all >= limits::QUEUED && !make_room(writer, own) {
-        return Err(Refusal::TooManyQueued { count: all, own: false });
+        return Err(Refusal::TooManyQueued { count: all, own: false, crosses });
     }
     Ok(recipients)
 }

@@ -1,10 +1,11 @@
 //! The parts of refusals that depend on what is there.
 
-use crate::domain::ids::RequestId;
+use crate::domain::ids::{MessageId, RequestId};
 use crate::domain::limits;
 use crate::domain::messaging::RequestStatus;
 use crate::domain::name::Name;
 use crate::domain::permission::Decision;
+use crate::domain::text::counted::counted;
 use crate::domain::text::listed::listed;
 
 pub(super) fn with_article(kind: &str) -> String {
@@ -39,6 +40,33 @@ pub(super) fn circle(chain: &[Name], asked: Option<&str>) -> String {
     let by = asked.map(|id| format!(", with `{id}` as reply_to")).unwrap_or_default();
     let steps = listed(&steps, "and");
     format!("you would wait in a circle, because {steps}: answer `{last}` first{by}")
+}
+
+/// Says how many attachments a message has, and the name of the first.
+pub(super) fn attachments(id: &MessageId, count: usize) -> String {
+    if count == 0 {
+        return "no attachments".to_owned();
+    }
+    format!("{}: `{id}/1` is the first", counted(count, "attachment"))
+}
+
+/// Says what a reference of this length is not. One that is short enough has a line break or another control character.
+pub(super) fn reference(bytes: usize) -> String {
+    if bytes > limits::REFERENCE_BYTES {
+        return format!("one line of at most {} bytes, not {bytes} bytes", limits::REFERENCE_BYTES);
+    }
+    "one line without control characters".to_owned()
+}
+
+/// Says that no more messages may wait for a reader. The limit counts those to other projects with those to groups.
+pub(super) fn too_many_wait(count: usize, own: bool, crosses: bool) -> String {
+    let limit = if own { "the limit of one member" } else { "the limit" };
+    let (what, when) = if crosses {
+        ("for the way to another project or for somebody who fits", "some of them have arrived")
+    } else {
+        ("for somebody who fits", "somebody is there")
+    };
+    format!("{count} messages already wait {what}, {limit}: write again when {when}")
 }
 
 pub(super) fn words(offers: &[Decision]) -> String {

@@ -67,7 +67,11 @@ pub(in crate::bus::rules) fn hand_over_with(
     let Some(claim) = claim.filter(|_| post.class() == SignalClass::HandOver) else {
         return Ok(None);
     };
-    let id = RequestId::parse(claim.as_str().unwrap_or_default())?;
+    // What is no text is named as it was written.
+    let id = match claim.as_str() {
+        Some(text) => RequestId::parse(text)?,
+        None => RequestId::parse(&claim.to_string())?,
+    };
     let Audience::One(to) = &post.audience else {
         return Err(Refusal::HandedToGroup { id });
     };

@@ -97,7 +97,7 @@ impl Likeness<'_> {
         let Body::Text(text) = self.body else {
             return None;
         };
-        let audience = self.audience.to_string().to_ascii_lowercase();
+        let audience = self.audience.folded();
         let reply_to = self.reply_to.map(ToString::to_string).unwrap_or_default();
         let beside = self.beside.text();
         let mut hasher = Sha256::new();

@@ -13,7 +13,10 @@ use crate::sys::fs::disk::{
 use crate::sys::fs::network_fs;
 
 /// The subdirectories of a bus.
-pub(crate) const PARTS: [&str; 6] = ["log", "snapshot", "presence", "bell", TRANSCRIPTS, "blobs"];
+pub(crate) const PARTS: [&str; 6] = [LOG, "snapshot", "presence", "bell", TRANSCRIPTS, "blobs"];
+
+/// The subdirectory of the events.
+const LOG: &str = "log";
 
 /// The subdirectory of the transcripts.
 pub(crate) const TRANSCRIPTS: &str = "tasks";
@@ -68,14 +71,25 @@ pub(crate) fn look_at_place(directory: &Path) -> Result<(), LogError> {
     }
 }
 
-/// Checks whether an existing directory and its parts can be trusted. Creates nothing.
+/// Checks whether an existing directory and its parts can be trusted. Creates nothing. A part that is missing is an empty one, as in a copy
+/// by a program that copies files alone, such as git; but without its log there is no bus.
 pub(crate) fn look_at(directory: &Path) -> Result<(), LogError> {
-    let parts = PARTS.iter().map(|part| directory.join(part));
-    for path in std::iter::once(directory.to_owned()).chain(parts) {
-        let found = look_at_directory(&path).map_err(|error| failed("look at", &path, error))?;
-        trust(&path, found, &mut Vec::new())?;
+    let look = |path: &Path| match look_at_directory(path) {
+        Err(error) => Err(failed("look at", path, error)),
+        Ok(found) => trust(path, found, &mut Vec::new()),
+    };
+    look(directory)?;
+    for part in PARTS {
+        match look(&directory.join(part)) {
+            Err(error) if part != LOG && is_missing(&error) => {}
+            looked => looked?,
+        }
     }
     Ok(())
+}
+
+fn is_missing(error: &LogError) -> bool {
+    matches!(error, LogError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
 }
 
 /// Says whether a bus directory holds no more than its empty parts and its lock.

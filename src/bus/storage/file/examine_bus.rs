@@ -184,7 +184,10 @@ fn damaged_snapshots(log: &FileLog) -> Vec<String> {
 
 fn presences(directory: &Path) -> Result<Vec<SeenPresence>, LogError> {
     let directory = directory.join("presence");
-    let entries = fs::read_dir(&directory).map_err(|error| failed("list", &directory, error))?;
+    let entries = match fs::read_dir(&directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(|error| failed("list", &directory, error))?,
+    };
     let seen = entries.flatten().filter_map(|entry| {
         let session = SessionId(entry.file_name().to_str()?.parse().ok()?);
         let path = entry.path();

@@ -14,3 +14,14 @@ pub(super) fn failed(action: &'static str, path: &Path, error: io::Error) -> Log
     }
     LogError::Io { action, path, source: Arc::new(error) }
 }
+
+/// Takes the names in a part of a bus. A part that is missing is an empty one.
+pub(super) fn names_in_part(
+    path: &Path,
+    listed: io::Result<Vec<String>>,
+) -> Result<Vec<String>, LogError> {
+    match listed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        listed => listed.map_err(|error| failed("list", path, error)),
+    }
+}

@@ -78,7 +78,10 @@ pub(crate) fn clear(
     let newest_ms = parts.iter().filter_map(|part| newest_ms(part)).max();
     let now_ms = newest_ms.map_or(i128::MIN, |newest_ms| newest_ms.min(i128::from(now_ms)));
     for part in parts {
-        let entries = fs::read_dir(&part).map_err(|error| failed("list", &part, error))?;
+        let entries = match fs::read_dir(&part) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            entries => entries.map_err(|error| failed("list", &part, error))?,
+        };
         for entry in entries.flatten() {
             let name = entry.file_name();
             let session = name.to_str().and_then(|name| name.parse().ok());

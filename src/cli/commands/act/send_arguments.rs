@@ -52,15 +52,15 @@ pub(crate) struct SendArguments {
 
 pub(crate) fn run(arguments: &SendArguments) -> Result<(), Failure> {
     let mut reply_to = arguments.reply_to.clone();
-    let (place, to) = match Address::parse(&arguments.to) {
+    let (place, to, project) = match Address::parse(&arguments.to) {
         Ok(Address::Elsewhere { tag, rest }) => {
             let place = arguments.place.at(directory_of(&tag)?);
             let there = |id| id_there(arguments.place.project(), &tag, id);
             reply_to = reply_to.as_ref().and_then(there).or(reply_to);
-            (place, rest)
+            (place, rest, Some(tag))
         }
         // The bus says what is wrong with another one.
-        _ => (arguments.place.clone(), arguments.to.clone()),
+        _ => (arguments.place.clone(), arguments.to.clone(), None),
     };
     let text = given(&arguments.text)?;
     let said = arguments.priority.as_deref().and_then(Priority::named);
@@ -72,5 +72,11 @@ pub(crate) fn run(arguments: &SendArguments) -> Result<(), Failure> {
         ..Letter::new(to, text)
     };
     let patience = arguments.waiting.patience();
-    place.act(async move |team| team.send(letter, patience).await)
+    place.act(async move |team| {
+        let sent = team.send(letter, patience).await?;
+        Ok(match &project {
+            Some(tag) => sent.in_project(tag),
+            None => sent,
+        })
+    })
 }

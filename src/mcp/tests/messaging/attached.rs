@@ -90,6 +90,10 @@ async fn a_text_a_file_and_a_name_are_attached_shown_and_read() {
         let refused = stage.bob.refused("check_messages", asked).await;
         assert!(refused.contains(expected), "{wrong}: {refused}");
     }
+    let bare = stage.ann.call("send_message", json!({ "to": "bob", "content": "bare" })).await;
+    let bare = bare["message_id"].as_str().unwrap();
+    let refused = stage.bob.refused("check_messages", json!({ "id": format!("{bare}/1") })).await;
+    assert!(refused.ends_with(&format!("`{bare}` has no attachments")), "{refused}");
 }
 
 #[tokio::test]

@@ -122,7 +122,14 @@ pub(in crate::web::api) async fn emit(
             ttl_seconds,
             ..NewMessage::default()
         };
-        let sent = send_as(&state, &program, new).await?;
+        let sent = send_as(&state, &program, new).await;
+        let sent = sent.map_err(|problem| match problem.kind {
+            // Here the field has another name.
+            "needs-reply-to" => {
+                problem.with_detail(format!("`{}` needs `thread_id`", signal_type.word()))
+            }
+            _ => problem,
+        })?;
         EmittedSignal { signal_id: sent.message_id, stored_as: "message", urgent: sent.urgent }
     };
     Ok((StatusCode::CREATED, Json(emitted)))
@@ -195,7 +202,9 @@ pub(in crate::web::api) async fn ack_signal(
         return Ok(Json(AckedSignal { signal_id, status }));
     }
     let id = RequestId::parse(&signal_id).map_err(|error| why_not(&Refusal::from(error).into()))?;
-    let to = asker_of(&me, &id)?;
+    let Some(to) = asker_of(&me, &id)? else {
+        return Ok(Json(AckedSignal { signal_id, status: "acknowledged" }));
+    };
     let mut call = me.call();
     let sent = call.send_as(Priority::Normal, to, DONE.to_owned(), Some(signal_id.clone())).await;
     sent.map_err(|error| why_not(&error))?;
@@ -203,19 +212,27 @@ pub(in crate::web::api) async fn ack_signal(
     Ok(Json(AckedSignal { signal_id, status: "acknowledged" }))
 }
 
-/// Returns who asks for what this member has claimed.
-fn asker_of(me: &Membership, id: &RequestId) -> Result<String, Problem> {
+/// Returns who asks for what this member has claimed; none if it has completed that already.
+fn asker_of(me: &Membership, id: &RequestId) -> Result<Option<String>, Problem> {
     me.bus().refresh().map_err(|error| why_not(&error))?;
     let request = me.bus().look(|state| state.request(id).cloned());
     let request =
         request.ok_or_else(|| why_not(&Refusal::UnknownRequest { id: id.clone() }.into()))?;
-    let is_own = request.status == RequestStatus::Claimed
-        && request.owner.as_ref().is_some_and(|owner| owner.session == me.session());
-    if is_own {
-        return Ok(request.from.to_string());
+    let owner = request.owner.as_ref();
+    match request.status {
+        RequestStatus::Claimed if owner.is_some_and(|owner| owner.session == me.session()) => {
+            return Ok(Some(request.from.to_string()));
+        }
+        RequestStatus::Completed if owner.is_some_and(|owner| owner.by == *me.name()) => {
+            return Ok(None);
+        }
+        _ => {}
     }
     let title = "This member has not claimed that request";
-    Err(Problem::new(StatusCode::CONFLICT, "not-claimed", title)
-        .with_detail(format!("it is {}", request.status.as_str()))
-        .with_hint("claim it first"))
+    let problem = Problem::new(StatusCode::CONFLICT, "not-claimed", title)
+        .with_detail(format!("it is {}", request.status.as_str()));
+    Err(match request.status {
+        RequestStatus::Open => problem.with_hint("claim it first"),
+        _ => problem,
+    })
 }

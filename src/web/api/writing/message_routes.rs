@@ -17,7 +17,9 @@ use crate::bus::event::Envelope;
 use crate::bus::rules::Refusal;
 use crate::bus::{BusError, Membership, Outgoing, SentMessage as SentOnBus};
 use crate::domain::ids::MessageId;
-use crate::domain::messaging::{Attachment, Priority, Signal, Urgency, mentioned, scaled};
+use crate::domain::messaging::{
+    Attachment, Audience, Priority, Signal, Urgency, mentioned, scaled,
+};
 use crate::domain::name::Name;
 use crate::web::api::read_request::Given;
 use crate::web::problem::Problem;
@@ -136,7 +138,7 @@ pub(in crate::web::api) struct SentMessage {
     request_id: Option<String>,
     /// Its recipients.
     recipients: Vec<Recipient>,
-    /// Whether it waits for the first who fits its address.
+    /// Whether it waits: for the first who fits the group, or for the way to another project.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     queued: bool,
     /// Those of its recipients that got a copy because its text mentions them.
@@ -156,6 +158,9 @@ struct Recipient {
     name: String,
     /// Whether it is there. If not, the message waits for it.
     live: bool,
+    /// Of an address in another project: `queued`, or `relayed` once the message is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state: Option<&'static str>,
 }
 
 /// A message to write to all.
@@ -202,21 +207,29 @@ pub(in crate::web::api) async fn send_as(
     let me = as_member(state, program).await?;
     let (sent, priority) = send_out(state, &me, new).await?;
     let sent = sent.map_err(|error| why_not(&error))?;
-    let audience = me.bus().look(|state| Some(state.message(&sent.id)?.audience.to_string()));
+    let audience = me.bus().look(|state| Some(state.message(&sent.id)?.audience.clone()));
+    let is_relayed = me.bus().look(|state| state.is_relayed(&sent.id));
     let answer = match wait {
         Some(limit) => Some(answer_to(state, &me, sent.id.clone(), limit).await),
         None => None,
     };
-    let recipients = sent.recipients.iter();
-    let recipients =
-        recipients.map(|(name, live)| Recipient { name: name.to_string(), live: *live });
+    let elsewhere = audience.as_ref().and_then(Audience::elsewhere).map(|address| Recipient {
+        name: address.to_string(),
+        live: false,
+        state: Some(if is_relayed { "relayed" } else { "queued" }),
+    });
+    let here = sent.recipients.iter().map(|(name, live)| Recipient {
+        name: name.to_string(),
+        live: *live,
+        state: None,
+    });
     Ok(SentMessage {
         message_id: sent.id.into(),
-        to: audience.unwrap_or_default(),
+        to: audience.map(String::from).unwrap_or_default(),
         live: sent.recipients.iter().any(|(_, is_live)| *is_live),
         urgent: priority >= Priority::High,
         request_id: sent.request.map(String::from),
-        recipients: recipients.collect(),
+        recipients: here.chain(elsewhere).collect(),
         queued: sent.is_queued,
         mentions: sent.mentions.iter().map(ToString::to_string).collect(),
         duplicate: sent.is_double.then_some(true),

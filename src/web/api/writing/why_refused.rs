@@ -57,7 +57,7 @@ pub(super) fn why_not_joined(error: &NotJoined) -> Problem {
         NotJoined::TooFast(_) => {
             let title = "This program asks for too much at once";
             Problem::new(StatusCode::TOO_MANY_REQUESTS, "too-fast", title)
-                .with_hint("try again in a second")
+                .with_detail("it may go on in 1 s")
                 .with_retry_after(Duration::from_secs(1))
         }
         NotJoined::Revoked => wrong_key(),
@@ -91,9 +91,11 @@ fn why_refused(refusal: &Refusal) -> Problem {
         }
         Refusal::TooFast { wait_ms, .. } => {
             let title = "This program sends too many messages";
+            let seconds = wait_ms.div_ceil(1_000).max(1);
             Problem::new(StatusCode::TOO_MANY_REQUESTS, "too-fast", title)
+                .with_detail(format!("it may go on in {seconds} s"))
                 .with_hint("`messages_per_minute` under [limits] of the configuration is the limit")
-                .with_retry_after(Duration::from_millis(*wait_ms))
+                .with_retry_after(Duration::from_secs(seconds))
         }
         Refusal::ToYourself { .. } => {
             unprocessable("wrong-recipient", "A program does not write to itself")
@@ -159,7 +161,7 @@ fn why_refused(refusal: &Refusal) -> Problem {
         | Refusal::OfTrial { .. }
         | Refusal::QueueFull { .. } => takes_no_task(refusal),
         Refusal::Left => conflict("has-left", "This member has left the team meanwhile")
-            .with_hint("send the request again: it joins anew"),
+            .with_hint("send the request again: it joins anew, unless its key was revoked"),
         other => why_not_claimed(other).unwrap_or_else(|| {
             conflict("refused", "The team's bus refuses that").with_detail(other.to_string())
         }),

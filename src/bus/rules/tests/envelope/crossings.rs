@@ -346,7 +346,11 @@ fn the_outbox_of_one_sender_is_bounded() {
     }
     po.pass(5_000);
     let refused = po.refuse(writer, sending("web:alice", "one more", None));
-    assert!(matches!(refused, Refusal::TooManyQueued { own: true, .. }), "{refused}");
+    assert_eq!(
+        refused.to_string(),
+        "20 messages already wait for the way to another project or for somebody who fits, the limit of one \
+         member: write again when some of them have arrived"
+    );
 }
 
 #[test]

@@ -210,6 +210,12 @@ fn the_same_message_twice_within_two_seconds_is_one_message() {
     world.ask(ann, Operation::Broadcast(text("hello")));
     let refusal = world.refuse(ann, Operation::Broadcast(text("hello")));
     assert!(matches!(refusal, Refusal::Double { .. }), "{refusal:?}");
+    // A group is one address, however it is written.
+    world.ask(bob, Operation::ClaimLane(crate::domain::member::Label::parse("storage").unwrap()));
+    let grouped = world.send(ann, "@storage", "hello");
+    for same in ["@Storage", "@storages"] {
+        assert_eq!(world.refuse(ann, sending(same, "hello", None)), double(&grouped), "{same}");
+    }
     world.pass(2_000);
     let again = world.send(ann, "bob", "hello");
     assert_ne!(again, first);

@@ -335,8 +335,8 @@ fn a_signal_hands_over_nothing_that_update_claim_would_not() {
         (owner, "#news", serde_json::json!(id), "a claim has one owner: hand `req-"),
         (owner, "all", serde_json::json!(id), "a claim has one owner: hand `req-"),
         (owner, "heir", serde_json::json!("req-aaaaaaaaaaaa"), "req-aaaaaaaaaaaa"),
-        (owner, "heir", serde_json::json!(7), "is not a "),
-        (owner, "heir", serde_json::json!(null), "is not a "),
+        (owner, "heir", serde_json::json!(7), "\"7\" is not a request id"),
+        (owner, "heir", serde_json::json!(null), "\"null\" is not a request id"),
     ] {
         let refused = case.world.refuse(by, signalled(to, "handoff", claim.clone())).to_string();
         assert!(refused.contains(expected), "{to} {claim}: {refused}");

@@ -365,7 +365,11 @@ pub(crate) fn paths(disk: &dyn Disk, directory: &Path) -> io::Result<Vec<PathBuf
 
 /// Returns the seqs of the present snapshots, the newest first.
 fn seqs(disk: &dyn Disk, directory: &Path) -> io::Result<Vec<u64>> {
-    let names = disk.list(directory)?;
+    let names = match disk.list(directory) {
+        // As in a copy by a program that copies files alone.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        names => names?,
+    };
     let mut seqs: Vec<u64> = names.iter().filter_map(|name| parse(name)).collect();
     seqs.sort_unstable_by(|one, other| other.cmp(one));
     Ok(seqs)

@@ -20,7 +20,7 @@ use super::directory_identity::{SeenDirectory, Site};
 use super::required_proof::{Foreign, Proof};
 use crate::bus::storage::LogError;
 use crate::bus::storage::file::bus_json::{self, BusHeader};
-use crate::bus::storage::file::io_failure::failed;
+use crate::bus::storage::file::io_failure::{failed, names_in_part};
 use crate::bus::storage::file::log::snapshot;
 use crate::bus::storage::file::{Options, bus_directory, git_exclude};
 use crate::domain::text::shown_path::ShownPath as _;
@@ -333,8 +333,7 @@ impl Opening<'_> {
     /// Says whether any session holds its presence. A file that is not ours counts as free.
     fn is_in_use(&self) -> Result<bool, LogError> {
         let presences = self.directory.join("presence");
-        let names = self.disk.list(&presences);
-        let names = names.map_err(|error| failed("list", &presences, error))?;
+        let names = names_in_part(&presences, self.disk.list(&presences))?;
         let mut paths = names.iter().map(|name| presences.join(name));
         Ok(paths.any(|path| LifeLock::is_held(&path).unwrap_or(false)))
     }

@@ -6,13 +6,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use super::log_fixture::{DAY_MS, Project};
+use super::log_fixture::{DAY_MS, Project, assert_same};
 use crate::bus::storage::contract::{append, joined};
-use crate::bus::storage::file::{FileLog, Options};
+use crate::bus::storage::file::upkeep::{Verified, verify};
+use crate::bus::storage::file::{Examined, FileLog, Foreign, Options, Origin, Proof, examine};
 use crate::bus::storage::{Log, Presence, Standing};
 use crate::domain::ids::{SessionId, TaskId};
 use crate::sys::clock;
-use crate::sys::fs::disk::RealDisk;
+use crate::sys::fs::disk::{Disk, RealDisk};
 
 #[test]
 fn all_files_are_private_to_their_owner() {
@@ -109,4 +110,30 @@ fn a_process_whose_clock_is_ahead_removes_no_young_presence() {
     fs::write(&young, "").unwrap();
     log.clear_presences(&|_| Standing::Unknown).unwrap();
     assert!(young.exists());
+}
+
+#[test]
+fn a_bus_without_its_empty_parts_is_read_as_one_with_them_and_one_without_its_log_is_none() {
+    let project = Project::new();
+    let (mut log, mut replica) = project.open();
+    append(&mut log, &mut replica, vec![joined(1)]).unwrap();
+    drop(log);
+    for part in ["snapshot", "presence", "bell", "tasks", "blobs"] {
+        fs::remove_dir(project.bus.join(part)).unwrap();
+    }
+    let look = || {
+        let options = Options { origin: Origin::Believed, ..Options::default() };
+        let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+        FileLog::open_present(&project.bus, &disk, options).unwrap()
+    };
+    assert_same(&Log::open(&mut look().unwrap()).unwrap(), &replica);
+    let proof = Proof { state: None, foreign: Foreign::TakenOver };
+    let examined = examine(&project.bus, &proof).unwrap();
+    assert!(matches!(examined, Examined::Bus(seen) if seen.presences.is_empty()));
+    assert!(matches!(verify(&project.bus, &proof).unwrap(), Verified::Bus(_)));
+    // A session that begins has them all.
+    assert_same(&project.open().1, &replica);
+    assert!(project.bus.join("presence").is_dir());
+    fs::remove_dir_all(project.bus.join("log")).unwrap();
+    assert!(look().is_none());
 }

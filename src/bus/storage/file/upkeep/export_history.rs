@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::history_lines::{HistoryLine, walk};
 use crate::bus::event::LogPosition;
 use crate::bus::storage::file::bus_directory::TRANSCRIPTS;
-use crate::bus::storage::file::io_failure::failed;
+use crate::bus::storage::file::io_failure::names_in_part;
 use crate::bus::storage::file::log::segments;
 use crate::bus::storage::file::open_to_read::{Opened, open};
 use crate::bus::storage::file::{FileLog, Proof, bus_json, long_texts};
@@ -255,8 +255,7 @@ fn resolve(value: &mut Value, read: &ReadText<'_>) -> u64 {
 
 fn transcripts(log: &FileLog, lines: &mut Lines<'_, '_>) -> Result<(), LogError> {
     let directory = log.part(TRANSCRIPTS, "");
-    let listed = RealDisk.list(&directory);
-    let mut names = listed.map_err(|error| failed("list", &directory, error))?;
+    let mut names = names_in_part(&directory, RealDisk.list(&directory))?;
     names.sort();
     for name in names {
         let task = name.strip_suffix(".jsonl").and_then(|task| TaskId::parse(task).ok());

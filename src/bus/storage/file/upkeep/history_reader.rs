@@ -1,6 +1,5 @@
 //! Reads the history of a bus in parts and without its state, for a reader that keeps its own account of it, such as an index.
 
-use std::io;
 use std::path::Path;
 
 use uuid::Uuid;
@@ -8,7 +7,7 @@ use uuid::Uuid;
 use super::history_lines::read_again;
 use crate::bus::event::{Body, Entry, Event};
 use crate::bus::storage::file::bus_directory::TRANSCRIPTS;
-use crate::bus::storage::file::io_failure::failed;
+use crate::bus::storage::file::io_failure::names_in_part;
 use crate::bus::storage::file::log::line_format::{self, Decoded};
 use crate::bus::storage::file::log::segments::{Next, RawLine, Scope, Stop};
 use crate::bus::storage::file::open_to_read::{Opened, open};
@@ -153,9 +152,8 @@ impl HistoryReader {
     /// Lists the transcripts.
     pub fn transcripts(&self) -> Result<Vec<TranscriptFile>, LogError> {
         let directory = self.log.part(TRANSCRIPTS, "");
-        let listed = |error: io::Error| failed("list", &directory, error);
         let mut found = Vec::new();
-        for name in RealDisk.list(&directory).map_err(listed)? {
+        for name in names_in_part(&directory, RealDisk.list(&directory))? {
             let task = name.strip_suffix(".jsonl").and_then(|task| TaskId::parse(task).ok());
             let seen = size_and_touched_ns(&directory.join(&name));
             // It may just have been removed.

@@ -10,7 +10,7 @@ use super::bus_finding::{BusFinding, BusReport, FindingKind};
 use super::verify_lines::{NamedText, WalkedLog};
 use crate::bus::replica::Replica;
 use crate::bus::storage::file::bus_directory::PARTS;
-use crate::bus::storage::file::io_failure::failed;
+use crate::bus::storage::file::io_failure::names_in_part;
 use crate::bus::storage::file::log::{snapshot, unused_blobs};
 use crate::bus::storage::file::{BUS_JSON, FileLog, long_texts, presence_files};
 use crate::bus::storage::session_standing::standing;
@@ -46,7 +46,7 @@ pub(super) fn verify(
 
 fn names(log: &FileLog, part: &str) -> Result<Vec<String>, LogError> {
     let directory = log.directory.join(part);
-    let mut names = RealDisk.list(&directory).map_err(|error| failed("list", &directory, error))?;
+    let mut names = names_in_part(&directory, RealDisk.list(&directory))?;
     names.sort();
     Ok(names)
 }
