@@ -7,6 +7,9 @@ use crate::bus::state::State;
 use crate::domain::task::TaskStatus;
 use crate::view::{Group, MemberRow, Spent};
 
+/// Said behind what was used: of a running turn nothing is known yet.
+pub const IN_ENDED_TURNS: &str = "in ended turns";
+
 /// The team in numbers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Totals {
@@ -49,6 +52,12 @@ impl Totals {
         }
     }
 
+    /// Says what was used, and that a running turn counts when it ends.
+    pub fn used_in_words(&self) -> Option<String> {
+        let used = self.usage.in_words();
+        (!used.is_empty()).then(|| format!("{used} {IN_ENDED_TURNS}"))
+    }
+
     /// Counts. `not_shown` members have ended and have no row.
     pub(super) fn of(state: &State, members: &[MemberRow], not_shown: usize) -> Self {
         let count = |group| members.iter().filter(|member| member.group == group).count();
@@ -79,15 +88,16 @@ impl Totals {
                     totals.tasks_not_done += 1;
                 }
             }
-            if let Some(usage) = &task.usage {
-                totals.usage.add(usage);
+            let has_run = task.status.is_final() && task.started_ms.is_some();
+            if has_run || task.usage.is_some() {
+                totals.usage.add_of(task.agent.as_str(), task.usage.as_ref());
             }
         }
-        let live =
-            state.live_sessions().into_iter().filter_map(|live| live.used_beside_tasks.as_ref());
-        let ended = state.departed().filter_map(|ended| ended.used_beside_tasks.as_ref());
-        for usage in live.chain(ended) {
-            totals.usage.add(usage);
+        let live = state.live_sessions().into_iter();
+        let live = live.map(|live| (&live.name, live.used_beside_tasks.as_ref()));
+        let ended = state.departed().map(|ended| (&ended.name, ended.used_beside_tasks.as_ref()));
+        for (name, usage) in live.chain(ended).filter(|(_, usage)| usage.is_some()) {
+            totals.usage.add_of(name.as_str(), usage);
         }
         totals
     }

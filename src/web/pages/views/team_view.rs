@@ -32,7 +32,6 @@ pub(in crate::web::pages) fn team(input: &PageInput<'_>, context: &PageContext<'
 
 fn totals(board: &Board) -> Markup {
     let totals = &board.totals;
-    let used = totals.usage.in_words();
     html! {
         p.totals id="totals" {
             span { b { (totals.members) } " " (if totals.members == 1 { "member" } else { "members" }) }
@@ -43,7 +42,7 @@ fn totals(board: &Board) -> Markup {
             span { b { (totals.tasks_open) } " open " (if totals.tasks_open == 1 { "task" } else { "tasks" }) }
             span { b { (totals.tasks_done) } " " (if totals.tasks_done == 1 { "task" } else { "tasks" }) " done" }
             @if totals.tasks_not_done > 0 { span { b { (totals.tasks_not_done) } " unsuccessful" } }
-            @if !used.is_empty() { span { (used) " used in ended turns" } }
+            @if let Some(used) = totals.used_in_words() { span { (used) } }
         }
     }
 }

@@ -127,7 +127,7 @@ fn summary(board: &Board) -> String {
         some(totals.requests_open, counted(totals.requests_open, "open request")),
         some(totals.workflows_open, counted(totals.workflows_open, "open workflow")),
         some(totals.unread, counted(totals.unread, "unread message")),
-        Some(totals.usage.in_words()).filter(|words| !words.is_empty()),
+        totals.used_in_words(),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
