@@ -35,9 +35,7 @@ fn totals(board: &Board) -> Markup {
     html! {
         p.totals id="totals" {
             span { b { (totals.members) } " " (if totals.members == 1 { "member" } else { "members" }) }
-            span { b { (totals.working - totals.waiting) } " working" }
-            @if totals.waiting > 0 { span { b { (totals.waiting) } " waiting" } }
-            span { b { (totals.idle) } " idle" }
+            @for (count, word) in totals.by_doing() { @if count > 0 { span { b { (count) } " " (word) } } }
             span { b { (totals.unread) } " unread" }
             span { b { (totals.tasks_open) } " open " (if totals.tasks_open == 1 { "task" } else { "tasks" }) }
             span { b { (totals.tasks_done) } " " (if totals.tasks_done == 1 { "task" } else { "tasks" }) " done" }

@@ -25,7 +25,7 @@ pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
     for group in [Group::NeedsYou, Group::Working, Group::Idle, Group::Ended] {
         let members = board.members.iter().filter(|row| row.group == group && !is_problem(row));
         let heading =
-            if group == Group::NeedsYou { "Members that wait for you" } else { group.heading() };
+            if group == Group::NeedsYou { "Members that are held up" } else { group.heading() };
         let older = match board.without_row(group) {
             0 => String::new(),
             some => format!(" ({some} older: `cli-team-bridge log --kind member`)"),
@@ -119,10 +119,9 @@ fn summary(board: &Board) -> String {
     }
     let some = |count: usize, words: String| (count > 0).then_some(words);
     let parts = [
-        Some(counted(totals.members, "member")),
-        some(need_you, format!("{need_you} waiting for you")),
+        Some(totals.members_in_words()),
+        board.needs_in_words(),
         some(problems, counted(problems, "problem")),
-        totals.working_in_words(),
         some(totals.tasks_open, counted(totals.tasks_open, "open task")),
         some(totals.requests_open, counted(totals.requests_open, "open request")),
         some(totals.workflows_open, counted(totals.workflows_open, "open workflow")),

@@ -36,7 +36,7 @@ fn what_is_wrong_stands_below_what_needs_you_and_once() {
     let mut screen = screen();
     screen.update(Arc::new(news));
     let lines = shown(&screen);
-    assert_eq!(lines[0], "1 needs you, 3 problems, 4 members, 1 working, book");
+    assert_eq!(lines[0], "1 needs you, 3 problems, 4 members (1 working), book");
     let rest = [
         "Problems (3)",
         "✗ team         cay and eve wait for each…",
