@@ -74,7 +74,7 @@ fn problems(board: &Board) -> Markup {
                             li {
                                 span.mark.bad aria-hidden="true" { "✗" } " "
                                 @if let Some(member) = &problem.member { b { (member_link(member)) } ": " }
-                                (problem.words)
+                                (problem.words) @if let Some(since) = problem.since { " " span.small.soft { "since " (clock(since)) } }
                                 @if let Some(advice) = problem.advice() { p.small.soft { (advice) } }
                             }
                         }

@@ -59,7 +59,7 @@ pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
     block(&mut lines, heading, workflows);
     let words = problems.iter().filter(|(_, row)| row.is_none());
     let words =
-        words.map(|(problem, _)| vec![format!("✗ {}", problem.who()), problem.words.clone()]);
+        words.map(|(problem, _)| vec![format!("✗ {}", problem.who()), problem_words(problem, now)]);
     let ends = problems.iter().filter_map(|(_, row)| Some(cells::member((*row)?, board)));
     if !problems.is_empty() {
         lines.extend([String::new(), "Problems".to_owned()]);
@@ -70,6 +70,12 @@ pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
     advice.dedup();
     lines.extend(advice.into_iter().map(|advice| format!("  {advice}")));
     lines
+}
+
+/// Says what is wrong, and since when.
+fn problem_words(problem: &Problem, now: Moment) -> String {
+    let since = problem.since.map(|since| format!(" ({} ago)", cells::ago(since, now)));
+    format!("{}{}", problem.words, since.unwrap_or_default())
 }
 
 /// Returns the cells of something that waits for a person. Its words, which may be long, come last.

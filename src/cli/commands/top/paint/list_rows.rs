@@ -119,7 +119,8 @@ impl Rows<'_> {
                 let state = self.is_wide().then_some(state);
                 let mark = ("✗", self.look.bad());
                 let unused = <[String; 2]>::default();
-                self.filled(mark, (problem.who(), state), &problem.words, (None, None), unused)
+                let times = (problem.since, None);
+                self.filled(mark, (problem.who(), state), &problem.words, times, unused)
             }
             Item::Member(row) => self.member(row),
             Item::Letter(letter) => self.letter(letter),
