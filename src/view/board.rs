@@ -88,6 +88,9 @@ impl Board {
         for row in members.iter_mut().filter(|row| row.group == Group::Idle) {
             if let Some(class) = failures.get(&row.session) {
                 row.doing = format!("{}; its last task failed ({class})", row.doing);
+                if let Some(words) = &mut row.failed_wake {
+                    words.push_str(&format!("; its last task failed, too ({class})"));
+                }
             }
         }
         let ended = state.departed().rev().filter(|ended| problems::is_shown(state, ended, now));

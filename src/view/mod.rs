@@ -56,7 +56,7 @@ pub use self::shown::{
 pub use self::spent::{NOT_COUNTED, Spent, SpentBy, UsageFold, UsageRow};
 pub use self::stretches::{DIED, Stretch, StretchKind, Stretches, ended_with_process};
 pub use self::text_source::{KnownTexts, KnownWords, LongText, NoTexts, Texts};
-pub use self::totals::Totals;
+pub use self::totals::{IN_ENDED_TURNS, Totals};
 pub use self::trace::{
     EdgeKind, Progress, TRACE_VERSION, TextPlace, TextProof, Trace, TraceEdge, TraceFold, TraceId,
     TraceIdError, TraceMessage, TraceProgress, TraceReceipt, TraceScope, TraceStep, TraceStepKind,

@@ -16,7 +16,7 @@ use crate::domain::time::Now;
 use crate::domain::wait_times;
 use crate::view::rows::unanswered::unanswered;
 use crate::view::waits::{Waits, circle_in_words};
-use crate::view::{MemberRow, Texts, Trouble};
+use crate::view::{MemberRow, Moment, Texts, Trouble};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -52,6 +52,9 @@ pub struct Problem {
     pub member: Option<String>,
     /// What is wrong, in words.
     pub words: String,
+    /// Since when it is so, as far as that is known and does not stand in the words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<Moment>,
     /// The session that has ended.
     #[serde(skip)]
     pub session: Option<SessionId>,
@@ -75,15 +78,15 @@ impl Problem {
     }
 
     /// Says what a person can do about it, where its words do not say so.
-    pub fn advice(&self) -> Option<&'static str> {
-        match self.kind {
+    pub fn advice(&self) -> Option<String> {
+        let advice = match self.kind {
             ProblemKind::Circle => Some(
                 "None of them goes on before its wait ends, and most ask anew. Cancel the task of one, or write to one with \
                  `cli-team-bridge send NAME TEXT --urgent`, which ends its wait.",
             ),
             ProblemKind::WakeFailed => Some(
-                "The next message or task for it brings these too. Once what failed is mended, \
-                 `cli-team-bridge send NAME TEXT` wakes it.",
+                "Once what failed is mended, `cli-team-bridge send NAME TEXT` wakes it. The next message or task for it brings what \
+                 is unread, too.",
             ),
             ProblemKind::Unanswered => Some(
                 "Nobody is reminded of it any more. `cli-team-bridge send NAME TEXT --urgent` asks again.",
@@ -92,7 +95,9 @@ impl Problem {
                 "They are delivered when they can be, and kept for 30 days. `[projects]` in your own `config.toml` says where that project is.",
             ),
             _ => None,
-        }
+        }?;
+        let name = self.member.as_deref().unwrap_or("NAME");
+        Some(advice.replace("NAME", name))
     }
 
     /// Returns what it is about, in a word.
@@ -120,12 +125,13 @@ pub(super) fn of(
             Trouble::Gone => ProblemKind::Gone,
         };
         let words = trouble.meaning_for(member.silent_in.as_deref());
-        Some(Problem { kind, member: Some(member.name.clone()), words, session: None })
+        let since = Some(member.last_active);
+        Some(Problem { kind, member: Some(member.name.clone()), words, since, session: None })
     };
     let unwoken = members.iter().filter_map(|member| {
         let words = member.failed_wake.clone()?;
-        let (kind, member) = (ProblemKind::WakeFailed, Some(member.name.clone()));
-        Some(Problem { kind, member, words, session: None })
+        let (kind, since) = (ProblemKind::WakeFailed, Some(member.last_active));
+        Some(Problem { kind, member: Some(member.name.clone()), words, since, session: None })
     });
     let crashed = state.departed().rev();
     let crashed = crashed.filter(|ended| is_unmended(state, ended) && is_shown(state, ended, now));
@@ -133,6 +139,7 @@ pub(super) fn of(
         kind: ProblemKind::Crashed,
         member: Some(ended.name.to_string()),
         words: of_end(ended),
+        since: None,
         session: Some(ended.session),
     });
     let damaged = (damaged_lines > 0).then(|| Problem {
@@ -143,6 +150,7 @@ pub(super) fn of(
             "line of the log is damaged: `cli-team-bridge doctor` says where",
             "lines of the log are damaged: `cli-team-bridge doctor` says where",
         ),
+        since: None,
         session: None,
     });
     let of_members = members.iter().filter_map(of_member);
@@ -150,6 +158,7 @@ pub(super) fn of(
         kind: ProblemKind::Unanswered,
         member: owed.member,
         words: owed.words,
+        since: None,
         session: None,
     });
     let of_members = of_members.chain(unwoken).chain(owed);
@@ -176,7 +185,7 @@ fn kept(state: &State, now: Now) -> Vec<Problem> {
         let count = counted_as(messages.len() as u64, "message has", "messages have");
         let minutes = waits_ms / 60_000;
         let words = format!("{count} been on the way to `{tag}:` for {minutes} min: {why}");
-        Some(Problem { kind: ProblemKind::Kept, member: None, words, session: None })
+        Some(Problem { kind: ProblemKind::Kept, member: None, words, since: None, session: None })
     });
     problems.collect()
 }
@@ -188,6 +197,7 @@ fn circles(members: &[MemberRow]) -> Vec<Problem> {
         kind: ProblemKind::Circle,
         member: None,
         words: circle_in_words(&circle),
+        since: None,
         session: None,
     });
     circles.collect()

@@ -32,6 +32,15 @@ pub struct Spent {
     /// Money by currency (ISO 4217), in units of the currency.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub cost: BTreeMap<String, f64>,
+    /// Of a sum over agents, how many of them have ended a turn.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub agents: usize,
+    /// Those of them that have reported no cost, so that `cost` is not all.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub agents_without_cost: usize,
+    /// Whether each of them has reported a cost, by its name.
+    #[serde(skip)]
+    reports_cost: BTreeMap<String, bool>,
     /// Money by currency, in millionths, which add up exactly.
     #[serde(skip)]
     micros: BTreeMap<String, u64>,
@@ -47,7 +56,10 @@ impl Spent {
 
     /// Says whether no agent has reported anything.
     pub fn is_nothing(&self) -> bool {
-        *self == Self::default()
+        self.total_tokens == 0
+            && self.input_tokens == 0
+            && self.output_tokens == 0
+            && self.cost.is_empty()
     }
 
     /// Adds what a task has used.
@@ -64,6 +76,20 @@ impl Spent {
         }
     }
 
+    /// Adds what an agent has used in a turn, which it may not have reported.
+    pub fn add_of(&mut self, agent: &str, usage: Option<&Usage>) {
+        if let Some(usage) = usage {
+            self.add(usage);
+        }
+        self.note(agent, usage.is_some_and(|usage| usage.cost.is_some()));
+    }
+
+    fn note(&mut self, agent: &str, reports_cost: bool) {
+        *self.reports_cost.entry(agent.to_owned()).or_default() |= reports_cost;
+        self.agents = self.reports_cost.len();
+        self.agents_without_cost = self.reports_cost.values().filter(|reports| !**reports).count();
+    }
+
     /// Returns what all of these have used.
     pub fn sum<'a>(all: impl Iterator<Item = &'a Self>) -> Self {
         let mut sum = Self::default();
@@ -76,8 +102,39 @@ impl Spent {
                 *micros = micros.saturating_add(*amount);
                 sum.cost.insert(currency.clone(), units(*micros));
             }
+            for (agent, reports_cost) in &spent.reports_cost {
+                sum.note(agent, *reports_cost);
+            }
         }
         sum
+    }
+
+    /// Returns the costs in words, with how many of the agents they are of if not all report them; empty if none are known.
+    pub fn cost_in_words(&self) -> String {
+        let costs = self.costs();
+        match (costs.is_empty(), self.agents_without_cost) {
+            (true, _) | (_, 0) => costs,
+            (false, without) => {
+                format!("{costs} of {} of {} agents", self.agents - without, self.agents)
+            }
+        }
+    }
+
+    /// Returns the costs in few words, with a sign if not all agents report them; empty if none are known.
+    pub fn least_cost(&self) -> String {
+        let costs = self.costs();
+        let sign = if costs.is_empty() { "" } else { self.sign_of_cost() };
+        format!("{sign}{costs}")
+    }
+
+    /// Returns the sign before costs that are not all.
+    pub(super) fn sign_of_cost(&self) -> &'static str {
+        if self.agents_without_cost > 0 { "≥ " } else { "" }
+    }
+
+    fn costs(&self) -> String {
+        let money = self.cost.iter().map(|(currency, amount)| format!("{amount:.2} {currency}"));
+        money.collect::<Vec<_>>().join(", ")
     }
 
     /// Returns it in words, such as `3,400 tokens, 0.25 USD`; empty if nothing was reported.
@@ -86,7 +143,7 @@ impl Spent {
             1 => "1 token".to_owned(),
             many => format!("{} tokens", thousands(many)),
         });
-        let money = self.cost.iter().map(|(currency, amount)| format!("{amount:.2} {currency}"));
+        let money = Some(self.cost_in_words()).filter(|money| !money.is_empty());
         tokens.into_iter().chain(money).collect::<Vec<_>>().join(", ")
     }
 }
@@ -233,13 +290,14 @@ impl UsageFold {
                     };
                     let task = state.task(&end.id);
                     let ended = task.and_then(|task| task.ended_ms).unwrap_or(entry.ts);
-                    let row = self.row(open.session, task, ended, state);
+                    let (row, agent) = self.row(open.session, task, ended, state);
                     row.tasks += 1;
                     let is_unreported = open.has_begun && end.report.usage.is_none();
                     row.unreported += u64::from(is_unreported);
                     row.done += u64::from(end.status == TaskStatus::Done);
-                    if let Some(usage) = &end.report.usage {
-                        row.spent.add(usage);
+                    let usage = end.report.usage.as_ref();
+                    if open.has_begun || usage.is_some() {
+                        row.spent.add_of(&agent, usage);
                     }
                 }
                 Event::TaskStarted { id } => {
@@ -248,8 +306,8 @@ impl UsageFold {
                     }
                 }
                 Event::TurnUsed { session, usage, .. } => {
-                    let row = self.row(*session, None, entry.ts, state);
-                    row.spent.add(usage);
+                    let (row, agent) = self.row(*session, None, entry.ts, state);
+                    row.spent.add_of(&agent, Some(usage));
                     row.beside_tasks.add(usage);
                 }
                 _ => {}
@@ -257,14 +315,14 @@ impl UsageFold {
         }
     }
 
-    /// Returns the row to which a turn of a session counts.
+    /// Returns the row to which a turn of a session counts, and the name of its agent.
     fn row(
         &mut self,
         session: SessionId,
         task: Option<&Task>,
         ended: i64,
         state: &State,
-    ) -> &mut UsageRow {
+    ) -> (&mut UsageRow, String) {
         let known = self.agents.get(&session).cloned();
         let agent = known.unwrap_or_else(|| {
             let of_task = task.map(|task| task.agent.to_string());
@@ -277,7 +335,7 @@ impl UsageFold {
             KnownAgent { name, profile, is_trial }
         });
         let name = match self.by {
-            SpentBy::Agent => agent.name,
+            SpentBy::Agent => agent.name.clone(),
             SpentBy::Profile => agent.profile,
             SpentBy::Day => iso8601(ended).chars().take(10).collect(),
         };
@@ -285,7 +343,7 @@ impl UsageFold {
         let name = format!("{name}{}", if agent.is_trial { " (trial)" } else { "" });
         let row = self.rows.entry(name.clone()).or_default();
         row.name = name;
-        row
+        (row, agent.name)
     }
 
     /// Says whether scripts play the agents of a workflow.

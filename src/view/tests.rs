@@ -22,7 +22,7 @@ use crate::domain::time::{Now, Tick};
 pub(crate) fn row(name: &str, state: &str) -> MemberRow {
     let group = match state {
         "idle" => Group::Idle,
-        "running" | "waiting" => Group::Working,
+        "running" | "waiting" | "stopping" => Group::Working,
         _ => Group::NeedsYou,
     };
     MemberRow {

@@ -117,7 +117,8 @@ impl Happenings {
 fn turn_end(session: SessionId, reading: Reading, speaker: &mut Speaker<'_>) -> Option<Said> {
     let turn = TaskId::of_turn_by(reading.call);
     let transcript = speaker.texts.last_of_transcript(&turn)?;
-    let words = match (turn_error(&transcript), reading.is_returned) {
+    let error = turn_error(&transcript).map(|error| plain_error(&error));
+    let words = match (error, reading.is_returned) {
         (Some(error), true) => format!("could not read its messages: {}", quote(&error)),
         (Some(error), false) => {
             format!("has read its messages, and its turn failed: {}", quote(&error))

@@ -5,14 +5,15 @@
 use crate::bus::state::{Delivery, Session, State};
 use crate::domain::ids::{CallId, TaskId};
 use crate::domain::member::Activity;
-use crate::domain::text::counted::counted;
+use crate::domain::text::counted::counted_as;
 use crate::domain::text::visible_letters::quoted;
 use crate::view::Texts;
+use crate::view::shown::plain_error;
 
 /// The most characters of an error.
 const ERROR_CHARS: usize = 200;
 
-/// Says why the last wake of an idle agent failed, if its messages are unread since then: what it could not do, and the error.
+/// Says why the last wake of an idle agent failed, if its messages are unread since then: the error, and how many they are.
 pub(super) fn failed_wake(
     state: &State,
     session: &Session,
@@ -31,11 +32,9 @@ pub(super) fn failed_wake(
     let last = *returned.iter().max_by_key(|call| call.made_ms())?;
     // A call that brought messages into a turn of a task has no transcript of its own.
     let error = texts.error_of_turn(&TaskId::of_turn_by(last))?;
-    let messages = match returned.len() {
-        1 => "its message".to_owned(),
-        some => format!("its {}", counted(some, "message")),
-    };
-    Some(format!("could not read {messages}: {}", quoted(&error, ERROR_CHARS)))
+    let error = quoted(&plain_error(&error), ERROR_CHARS);
+    let unread = counted_as(returned.len(), "message is unread", "messages are unread");
+    Some(format!("its turn failed: {error}; so {unread}"))
 }
 
 #[cfg(test)]
@@ -103,8 +102,11 @@ mod tests {
         let (state, is_held) = (&state, &|_| true);
         let looked = Looked { state, seq: 7, now, is_held, damaged_lines: 0, most_ended: 5 };
         let board = Board::of(&looked, &mut Refused);
-        let words = "could not read its message: \"401 Unauthorized\"";
+        let words = "its turn failed: \"401 Unauthorized\"; so 1 message is unread";
         assert_eq!(board.problems.len(), 1);
+        assert!(board.problems[0].since.is_some());
+        let advice = board.problems[0].advice().unwrap();
+        assert!(advice.contains("`cli-team-bridge send ann TEXT`"), "{advice}");
         assert_eq!(
             (board.problems[0].kind, &*board.problems[0].words),
             (ProblemKind::WakeFailed, words)

@@ -1,6 +1,7 @@
 //! How things are shown in every window: marks of statuses, short forms of numbers and times, and possible answers.
 
 mod answers;
+mod plain_error;
 mod short_forms;
 mod shown_time;
 mod status_look;
@@ -8,6 +9,7 @@ mod troubles;
 mod why_withdrawn;
 
 pub use self::answers::PossibleAnswer;
+pub(in crate::view) use self::plain_error::plain_error;
 pub use self::short_forms::{NOT_REPORTED, age, age_lasts, money, short};
 pub use self::shown_time::{going_on, took};
 pub use self::status_look::{StatusLook, Tone};

@@ -42,17 +42,18 @@ pub fn short(number: u64) -> String {
     }
 }
 
-/// Returns the costs in a few columns; nothing if none are known.
+/// Returns the costs in a few columns, with a sign if not all agents report them; nothing if none are known.
 pub fn money(spent: &Spent) -> String {
     let mut costs = spent.cost.iter().filter(|(_, amount)| **amount > 0.0);
     let Some((currency, amount)) = costs.next() else { return String::new() };
     let more = if costs.next().is_some() { "+" } else { "" };
     let digits = usize::from(*amount < 100.0) * 2;
+    let sign = spent.sign_of_cost();
     match currency.as_str() {
-        "USD" => format!("${amount:.digits$}{more}"),
-        "EUR" => format!("€{amount:.digits$}{more}"),
-        "GBP" => format!("£{amount:.digits$}{more}"),
-        other => format!("{amount:.digits$} {other}{more}"),
+        "USD" => format!("{sign}${amount:.digits$}{more}"),
+        "EUR" => format!("{sign}€{amount:.digits$}{more}"),
+        "GBP" => format!("{sign}£{amount:.digits$}{more}"),
+        other => format!("{sign}{amount:.digits$} {other}{more}"),
     }
 }
 
@@ -86,6 +87,9 @@ mod tests {
         assert_eq!(money(&spent), "");
         spent.cost.insert("USD".to_owned(), 1.5);
         assert_eq!(money(&spent), "$1.50");
+        spent.agents_without_cost = 1;
+        assert_eq!(money(&spent), "≥ $1.50");
+        spent.agents_without_cost = 0;
         spent.cost.insert("EUR".to_owned(), 120.0);
         assert_eq!(money(&spent), "€120+");
     }

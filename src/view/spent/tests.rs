@@ -182,3 +182,24 @@ fn thousands_are_separated() {
     let numbers = [0, 7, 999, 1_000, 12_345, 1_234_567].map(thousands);
     assert_eq!(numbers, ["0", "7", "999", "1,000", "12,345", "1,234,567"]);
 }
+
+#[test]
+fn a_sum_says_of_how_many_agents_its_cost_is() {
+    let usage = |cost| Usage { total_tokens: Some(10), cost, ..Usage::default() };
+    let (paid, unpaid) = (usage(Money::of(0.5, "USD")), usage(None));
+    let mut sum = Spent::default();
+    sum.add_of("ann", Some(&paid));
+    sum.add_of("ann", Some(&unpaid));
+    assert_eq!(sum.in_words(), "20 tokens, 0.50 USD");
+    let mut others = Spent::default();
+    others.add_of("ben", Some(&unpaid));
+    others.add_of("cay", None);
+    assert_eq!(others.in_words(), "10 tokens", "there is no cost of which to say that");
+    let all = Spent::sum([&sum, &others, &sum].into_iter());
+    assert_eq!(all.in_words(), "50 tokens, 1.00 USD of 1 of 3 agents");
+    assert_eq!(all.least_cost(), "≥ 1.00 USD");
+    assert_eq!((all.agents, all.agents_without_cost), (3, 2));
+    let mut silent = Spent::default();
+    silent.add_of("cay", None);
+    assert!(silent.is_nothing());
+}

@@ -71,7 +71,7 @@ async fn a_stranger_tells_from_a_small_window_who_waits_for_whom_and_what_went_w
     let told = lead.call("assign_task", json!({ "agent": "max", "prompt": "dance", "wait": true }));
     let told = told.await.to_string();
     assert!(told.contains("`kim` waits for `lou` and `lou` waits for you"), "{told}");
-    terminal.until_shows("6 members, 1 working, 3 waiting").await;
+    terminal.until_shows("6 members (1 working, 3 waiting, 2 idle)").await;
 
     lead.start("ivy", "draw the plan").await;
     terminal.until_shows("1 problem, ").await;

@@ -305,6 +305,7 @@ fn put_questions(board: &mut Board) {
         kind: ProblemKind::Crashed,
         member: Some("dan".to_owned()),
         words: "failed: its stderr ends: 401 Unauthorized".to_owned(),
+        since: None,
         session: None,
     }];
     board.workflows = vec![WorkflowTree {

@@ -32,18 +32,15 @@ pub(in crate::web::pages) fn team(input: &PageInput<'_>, context: &PageContext<'
 
 fn totals(board: &Board) -> Markup {
     let totals = &board.totals;
-    let used = totals.usage.in_words();
     html! {
         p.totals id="totals" {
             span { b { (totals.members) } " " (if totals.members == 1 { "member" } else { "members" }) }
-            span { b { (totals.working - totals.waiting) } " working" }
-            @if totals.waiting > 0 { span { b { (totals.waiting) } " waiting" } }
-            span { b { (totals.idle) } " idle" }
+            @for (count, word) in totals.by_doing() { @if count > 0 { span { b { (count) } " " (word) } } }
             span { b { (totals.unread) } " unread" }
             span { b { (totals.tasks_open) } " open " (if totals.tasks_open == 1 { "task" } else { "tasks" }) }
             span { b { (totals.tasks_done) } " " (if totals.tasks_done == 1 { "task" } else { "tasks" }) " done" }
             @if totals.tasks_not_done > 0 { span { b { (totals.tasks_not_done) } " unsuccessful" } }
-            @if !used.is_empty() { span { (used) " used in ended turns" } }
+            @if let Some(used) = totals.used_in_words() { span { (used) } }
         }
     }
 }
@@ -77,7 +74,7 @@ fn problems(board: &Board) -> Markup {
                             li {
                                 span.mark.bad aria-hidden="true" { "✗" } " "
                                 @if let Some(member) = &problem.member { b { (member_link(member)) } ": " }
-                                (problem.words)
+                                (problem.words) @if let Some(since) = problem.since { " " span.small.soft { "since " (clock(since)) } }
                                 @if let Some(advice) = problem.advice() { p.small.soft { (advice) } }
                             }
                         }

@@ -56,7 +56,7 @@ fn table(rows: &[UsageRow], word: &str) -> Markup {
                     td.words {
                         @if row.spent.is_nothing() { span.soft { "no usage reported" } }
                         @else { (bar(row.spent.total_tokens, most)) }
-                        (beside_tasks(row))
+                        (beside_tasks(row)) (cost_of(row))
                         @if row.unreported > 0 && !row.spent.is_nothing() { span.small.soft { "of " (counted(row.unreported, "task")) " nothing was reported" } }
                     }
                     td.number data-unit="" { (money(&row.spent)) }
@@ -74,7 +74,7 @@ fn sum(rows: &[UsageRow]) -> Markup {
             th scope="row" { (sum.name) }
             (task_counts(&sum))
             (tokens(&sum))
-            td.words { (beside_tasks(&sum)) }
+            td.words { (beside_tasks(&sum)) " " (cost_of(&sum)) }
             td.number data-unit="" { (money(&sum.spent)) }
         }
     }
@@ -98,6 +98,13 @@ fn tokens(row: &UsageRow) -> Markup {
 
 fn beside_tasks(row: &UsageRow) -> Markup {
     html! { @if let Some(words) = row.beside_tasks_in_words() { span.small.soft { (words) } } }
+}
+
+/// Says of how many agents the cost is, if not of all.
+fn cost_of(row: &UsageRow) -> Markup {
+    let spent = &row.spent;
+    let is_part = spent.agents_without_cost > 0 && !spent.cost.is_empty();
+    html! { @if is_part { span.small.soft { (spent.cost_in_words()) } } }
 }
 
 /// Returns a bar. The number beside it says the same.

@@ -25,7 +25,7 @@ pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
     for group in [Group::NeedsYou, Group::Working, Group::Idle, Group::Ended] {
         let members = board.members.iter().filter(|row| row.group == group && !is_problem(row));
         let heading =
-            if group == Group::NeedsYou { "Members that wait for you" } else { group.heading() };
+            if group == Group::NeedsYou { "Members that are held up" } else { group.heading() };
         let older = match board.without_row(group) {
             0 => String::new(),
             some => format!(" ({some} older: `cli-team-bridge log --kind member`)"),
@@ -59,7 +59,7 @@ pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
     block(&mut lines, heading, workflows);
     let words = problems.iter().filter(|(_, row)| row.is_none());
     let words =
-        words.map(|(problem, _)| vec![format!("✗ {}", problem.who()), problem.words.clone()]);
+        words.map(|(problem, _)| vec![format!("✗ {}", problem.who()), problem_words(problem, now)]);
     let ends = problems.iter().filter_map(|(_, row)| Some(cells::member((*row)?, board)));
     if !problems.is_empty() {
         lines.extend([String::new(), "Problems".to_owned()]);
@@ -70,6 +70,12 @@ pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
     advice.dedup();
     lines.extend(advice.into_iter().map(|advice| format!("  {advice}")));
     lines
+}
+
+/// Says what is wrong, and since when.
+fn problem_words(problem: &Problem, now: Moment) -> String {
+    let since = problem.since.map(|since| format!(" ({} ago)", cells::ago(since, now)));
+    format!("{}{}", problem.words, since.unwrap_or_default())
 }
 
 /// Returns the cells of something that waits for a person. Its words, which may be long, come last.
@@ -119,15 +125,14 @@ fn summary(board: &Board) -> String {
     }
     let some = |count: usize, words: String| (count > 0).then_some(words);
     let parts = [
-        Some(counted(totals.members, "member")),
-        some(need_you, format!("{need_you} waiting for you")),
+        Some(totals.members_in_words()),
+        board.needs_in_words(),
         some(problems, counted(problems, "problem")),
-        totals.working_in_words(),
         some(totals.tasks_open, counted(totals.tasks_open, "open task")),
         some(totals.requests_open, counted(totals.requests_open, "open request")),
         some(totals.workflows_open, counted(totals.workflows_open, "open workflow")),
         some(totals.unread, counted(totals.unread, "unread message")),
-        Some(totals.usage.in_words()).filter(|words| !words.is_empty()),
+        totals.used_in_words(),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }

@@ -119,7 +119,8 @@ impl Rows<'_> {
                 let state = self.is_wide().then_some(state);
                 let mark = ("✗", self.look.bad());
                 let unused = <[String; 2]>::default();
-                self.filled(mark, (problem.who(), state), &problem.words, (None, None), unused)
+                let times = (problem.since, None);
+                self.filled(mark, (problem.who(), state), &problem.words, times, unused)
             }
             Item::Member(row) => self.member(row),
             Item::Letter(letter) => self.letter(letter),
@@ -201,21 +202,21 @@ impl Rows<'_> {
     }
 
     fn need(self, need: &Need, row: Option<&MemberRow>) -> Vec<Cell> {
-        let words = match need.kind {
-            // The mark and the heading say that it asks.
-            NeedKind::Permission if !self.is_wide() => {
-                let soon = need.until.filter(|until| self.now().until(*until) < SOON_MS);
-                let soon = soon.and_then(|_| need.time_left(self.now()));
-                let soon = soon.map(|left| format!("{left}: ")).unwrap_or_default();
-                format!("{soon}{}", need.full_words())
-            }
-            _ => format!("{}: {}", need.word(), need.full_words()),
+        let is_permission = need.kind == NeedKind::Permission;
+        let is_soon = |until| self.now().until(until) < SOON_MS;
+        let time_left = need.until.filter(|until| self.is_wide() || is_soon(*until));
+        let time_left = time_left.and_then(|_| need.time_left(self.now()));
+        let before = match time_left {
+            Some(left) => format!("{left}: "),
+            // In a narrow window the mark and the heading say that it asks, in a wide one its state.
+            None if self.is_wide() || is_permission => String::new(),
+            None => format!("{}: ", need.word()),
         };
+        let words = format!("{before}{}", need.full_words());
         let unread = row.map(|row| short(row.unread as u64)).unwrap_or_default();
         let usage = row.map(used).unwrap_or_default();
         let mark = ("!", self.look.urgent());
-        let time_left = need.time_left(self.now());
-        let state = self.is_wide().then(|| time_left.as_deref().unwrap_or("waits for you"));
+        let state = self.is_wide().then(|| need.word());
         self.filled(mark, (&need.who, state), &words, (need.since, Some(unread)), usage)
     }
 

@@ -21,7 +21,7 @@ impl Screen {
             Some(Item::Need(need, _)) if !need.kind.is_allowed_or_denied() => of_need(need),
             Some(Item::Problem(problem)) => {
                 let advice = problem.advice().unwrap_or_default();
-                sentences([problem.words.as_str(), advice])
+                sentences([problem.words.as_str(), &advice])
             }
             Some(Item::Member(row)) if row.state == "left" => row.doing.clone(),
             Some(Item::Task(task)) => task.error.clone().unwrap_or_default(),

@@ -55,7 +55,8 @@ impl<'a> Item<'a> {
     /// Returns the moment whose age its row shows.
     pub(in crate::cli::commands::top) fn since(&self) -> Option<Moment> {
         Some(match self {
-            Self::Heading(..) | Self::Problem(_) | Self::Step(..) => return None,
+            Self::Heading(..) | Self::Step(..) => return None,
+            Self::Problem(problem) => return problem.since,
             Self::Need(need, _) => return need.since,
             Self::Member(row) => row.since(),
             Self::Letter(letter) => letter.at,

@@ -58,7 +58,7 @@ impl Screen {
                 let in_group = |group| board.members.iter().filter(move |row| row.group == group);
                 // Each member that needs a person has a row among the needs.
                 let waiting = in_group(Group::NeedsYou).filter(|row| !is_needed(row));
-                block(&mut items, "Waiting", waiting.map(Item::Member), filter);
+                block(&mut items, "Held up", waiting.map(Item::Member), filter);
                 block(&mut items, PROBLEMS, broken, filter);
                 for group in [Group::Working, Group::Idle, Group::Ended] {
                     let members = in_group(group).filter(|row| !has_broken(row));

@@ -184,7 +184,7 @@ fn shown(screen: &Screen) -> Vec<String> {
 #[test]
 fn the_team_stands_in_sixty_columns_with_what_needs_you_on_top() {
     let expected = [
-        "1 needs you, 4 members, 1 working, book",
+        "1 needs you, 4 members (1 working), book",
         "1 Team 2 Messages 3 Tasks 4 Requests 5 Workflows 6 Events",
         "  name         now                     age new tokens   cost",
         "Needs you (1)",

@@ -24,6 +24,7 @@ fn what_is_wrong_stands_below_what_needs_you_and_once() {
         kind,
         member: member.map(str::to_owned),
         words: words.to_owned(),
+        since: None,
         session: (kind == ProblemKind::Crashed).then_some(crashed),
     };
     board.problems = vec![
@@ -36,7 +37,7 @@ fn what_is_wrong_stands_below_what_needs_you_and_once() {
     let mut screen = screen();
     screen.update(Arc::new(news));
     let lines = shown(&screen);
-    assert_eq!(lines[0], "1 needs you, 3 problems, 4 members, 1 working, book");
+    assert_eq!(lines[0], "1 needs you, 3 problems, 4 members (1 working), book");
     let rest = [
         "Problems (3)",
         "✗ team         cay and eve wait for each…",
@@ -102,7 +103,8 @@ fn a_chosen_row_shows_its_whole_remedy() {
     board.problems = vec![Problem {
         kind: ProblemKind::WakeFailed,
         member: Some("cat".to_owned()),
-        words: "could not read its message: \"401 Unauthorized\"".to_owned(),
+        words: "its turn failed: \"401 Unauthorized\"; so 1 message is unread".to_owned(),
+        since: None,
         session: None,
     }];
     news.board = Some(Arc::new(board));
@@ -111,19 +113,20 @@ fn a_chosen_row_shows_its_whole_remedy() {
     press(&mut screen, "home j");
     let lines = shown(&screen);
     let row = lines.iter().find(|line| line.starts_with("✗ cat")).unwrap();
-    assert!(row.contains("could not read its m"), "{lines:?}");
+    assert!(row.contains("its turn failed: \"4"), "{lines:?}");
     let remedy = lines[11..14].join(" ");
     assert_eq!(
         remedy,
-        "could not read its message: \"401 Unauthorized\". The next message or task for it brings \
-         these too. Once what failed is mended, `cli-team-bridge send NAME TEXT` wakes it."
+        "its turn failed: \"401 Unauthorized\"; so 1 message is unread. Once what failed is mended, \
+         `cli-team-bridge send cat TEXT` wakes it. The next message or task for it brings what is \
+         unread, too."
     );
     assert!(lines[14].contains("q quit"), "{lines:?}");
     screen.size = (11, 60);
     let small = shown(&screen);
-    assert!(small[9].ends_with(" … (Enter)") && small[8].starts_with("could not"), "{small:?}");
+    assert!(small[9].ends_with(" … (Enter)") && small[8].starts_with("its turn"), "{small:?}");
     press(&mut screen, "end");
-    assert!(!shown(&screen).join(" ").contains("wakes it"), "another row is chosen");
+    assert!(!shown(&screen).join(" ").contains("wakes"), "another row is chosen");
 }
 
 #[test]
