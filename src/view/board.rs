@@ -144,7 +144,7 @@ impl Board {
         waits::bridge(&mut self.members, &by_member, self.at);
         last_turns::add(&mut self.members, &by_member);
         waits::put_words(&mut self.members);
-        problems::replace_circles(&mut self.problems, &self.members);
+        problems::replace_waits(&mut self.problems, &self.members);
         self
     }
 

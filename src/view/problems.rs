@@ -16,7 +16,7 @@ use crate::domain::time::Now;
 use crate::domain::wait_times;
 use crate::view::rows::unanswered::unanswered;
 use crate::view::waits::{Waits, circle_in_words};
-use crate::view::{MemberRow, Moment, Texts, Trouble};
+use crate::view::{Group, MemberRow, Moment, Texts, Trouble};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -37,6 +37,8 @@ pub enum ProblemKind {
     Unanswered,
     /// Messages to another project are still on their way.
     Kept,
+    /// An idle agent owes an answer that is overdue, and the member that awaits it waits for that.
+    Overdue,
     /// Members wait for each other, so none of them goes on before its wait ends.
     Circle,
     /// The log has lines that cannot be read.
@@ -85,11 +87,13 @@ impl Problem {
                  `cli-team-bridge send NAME TEXT --urgent`, which ends its wait.",
             ),
             ProblemKind::WakeFailed => Some(
-                "Once what failed is mended, `cli-team-bridge send NAME TEXT` wakes it. The next message or task for it brings what \
-                 is unread, too.",
+                "Once that is mended, `cli-team-bridge send NAME TEXT` or a task wakes it, with what is unread.",
             ),
             ProblemKind::Unanswered => Some(
                 "Nobody is reminded of it any more. `cli-team-bridge send NAME TEXT --urgent` asks again.",
+            ),
+            ProblemKind::Overdue => Some(
+                "It is idle, and goes on when it is written to: `cli-team-bridge send NAME TEXT` wakes it.",
             ),
             ProblemKind::Kept => Some(
                 "They are delivered when they can be, and kept for 30 days. `[projects]` in your own `config.toml` says where that project is.",
@@ -162,7 +166,7 @@ pub(super) fn of(
         session: None,
     });
     let of_members = of_members.chain(unwoken).chain(owed);
-    let all = of_members.chain(circles(members)).chain(crashed).chain(damaged);
+    let all = of_members.chain(of_waits(members)).chain(crashed).chain(damaged);
     all.chain(kept(state, now)).collect()
 }
 
@@ -203,14 +207,42 @@ fn circles(members: &[MemberRow]) -> Vec<Problem> {
     circles.collect()
 }
 
-/// Looks for circles anew, after members were found to wait on.
-pub(super) fn replace_circles(problems: &mut Vec<Problem>, members: &[MemberRow]) {
-    problems.retain(|problem| problem.kind != ProblemKind::Circle);
+/// Returns the waits that nobody ends by itself.
+fn of_waits(members: &[MemberRow]) -> Vec<Problem> {
+    let mut problems = overdue(members);
+    problems.extend(circles(members));
+    problems
+}
+
+/// Returns the idle agents for whose overdue answer somebody waits.
+fn overdue(members: &[MemberRow]) -> Vec<Problem> {
+    let waits = |name: &str, whom: &str| {
+        let mut live = members.iter().filter(|row| row.group != Group::Ended);
+        live.any(|row| row.name == name && row.waits_for.as_deref() == Some(whom))
+    };
+    let idle = members.iter().filter(|row| {
+        row.kind == "agent" && row.state == "idle" && row.queued == 0 && row.failed_wake.is_none()
+    });
+    let owed = idle.filter_map(|row| {
+        let mut owes = row.owes.iter().filter(|owed| owed.is_overdue());
+        let owed = owes.find(|owed| waits(&owed.to, &row.name))?;
+        let words = format!("{}; {} waits for it", owed.in_words(row.last_active), owed.to);
+        let (kind, since) = (ProblemKind::Overdue, Some(row.last_active));
+        Some(Problem { kind, member: Some(row.name.clone()), words, since, session: None })
+    });
+    owed.collect()
+}
+
+/// Looks anew for the waits that nobody ends, after members were found to wait on.
+pub(super) fn replace_waits(problems: &mut Vec<Problem>, members: &[MemberRow]) {
+    let is_wait =
+        |problem: &Problem| matches!(problem.kind, ProblemKind::Circle | ProblemKind::Overdue);
+    problems.retain(|problem| !is_wait(problem));
     let is_later = |problem: &Problem| {
         matches!(problem.kind, ProblemKind::Crashed | ProblemKind::Damaged | ProblemKind::Kept)
     };
     let at = problems.iter().position(is_later).unwrap_or(problems.len());
-    problems.splice(at..at, circles(members));
+    problems.splice(at..at, of_waits(members));
 }
 
 /// Says why a member has ended; of a bridge, what that means.
@@ -267,8 +299,8 @@ mod tests {
     use crate::domain::messaging::Audience;
     use crate::domain::name::Name;
     use crate::domain::time::Tick;
-    use crate::view::NoTexts;
-    use crate::view::tests::{board, entry};
+    use crate::view::tests::{board, entry, row};
+    use crate::view::{NoTexts, OwedAnswer};
 
     fn to_web(number: u64) -> Event {
         let ann = Name::parse("ann").unwrap();
@@ -299,6 +331,34 @@ mod tests {
                 "2 messages have been on the way to `web:` for 3 min: there is no team in that project yet"
             ]
         );
+    }
+
+    #[test]
+    fn an_idle_agent_for_whose_overdue_answer_somebody_waits_is_a_problem() {
+        let owed = |reminders| OwedAnswer {
+            message_id: "msg-1".to_owned(),
+            to: "tests".to_owned(),
+            others: 0,
+            text: None,
+            due_at: None,
+            reminders,
+        };
+        let team = |reminders, state: &str, whom: &str| {
+            let api = MemberRow { owes: vec![owed(reminders)], ..row("api", state) };
+            [api, MemberRow { waits_for: Some(whom.to_owned()), ..row("tests", "waiting") }]
+        };
+        let found = of_waits(&team(1, "idle", "api"));
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].kind, found[0].who()), (ProblemKind::Overdue, "api"));
+        let words = "owes tests an answer, overdue (1 reminder); tests waits for it";
+        assert_eq!(found[0].words, words);
+        assert!(found[0].advice().unwrap().contains("`cli-team-bridge send api TEXT`"));
+        for none in [team(0, "idle", "api"), team(1, "running", "api"), team(1, "idle", "cay")] {
+            assert_eq!(of_waits(&none), []);
+        }
+        let mut replaced = found.clone();
+        replace_waits(&mut replaced, &team(1, "idle", "api"));
+        assert_eq!(replaced, found, "it stands there once");
     }
 
     #[test]

@@ -15,6 +15,7 @@ use crate::bus::state::State;
 use crate::domain::ids::{CallId, MessageId, SessionId, TaskId};
 use crate::domain::member::Activity;
 use crate::domain::messaging::DeliveryMethod;
+use crate::view::shown::plain_error;
 use crate::view::{Moment, Texts, last_words, turn_error};
 
 /// Something that happened.

@@ -34,7 +34,7 @@ pub(super) fn failed_wake(
     let error = texts.error_of_turn(&TaskId::of_turn_by(last))?;
     let error = quoted(&plain_error(&error), ERROR_CHARS);
     let unread = counted_as(returned.len(), "message is unread", "messages are unread");
-    Some(format!("its turn failed: {error}; so {unread}"))
+    Some(format!("its turn failed: {error}, so {unread}"))
 }
 
 #[cfg(test)]
@@ -102,7 +102,7 @@ mod tests {
         let (state, is_held) = (&state, &|_| true);
         let looked = Looked { state, seq: 7, now, is_held, damaged_lines: 0, most_ended: 5 };
         let board = Board::of(&looked, &mut Refused);
-        let words = "its turn failed: \"401 Unauthorized\"; so 1 message is unread";
+        let words = "its turn failed: \"401 Unauthorized\", so 1 message is unread";
         assert_eq!(board.problems.len(), 1);
         assert!(board.problems[0].since.is_some());
         let advice = board.problems[0].advice().unwrap();

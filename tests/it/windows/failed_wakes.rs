@@ -43,7 +43,7 @@ async fn a_wake_that_failed_is_a_problem_in_every_window_until_its_messages_are_
     assert!(status.contains("1 problem"), "{status}");
     assert!(status.contains("✗ ann  its turn failed: \""), "{status}");
     assert_eq!(status.matches("no model answers").count(), 1, "{status}");
-    assert!(status.contains("`cli-team-bridge send ann TEXT` wakes it"), "{status}");
+    assert!(status.contains("`cli-team-bridge send ann TEXT` or a task wakes it"), "{status}");
     let board: Value = serde_json::from_str(&shown(&["status", "--json"]).await).unwrap();
     let problem = &board["problems"][0];
     assert_eq!((&problem["kind"], &problem["member"]), (&json!("wake_failed"), &json!("ann")));

@@ -112,7 +112,7 @@ impl Rows<'_> {
             Item::Problem(problem) => {
                 let state = match problem.kind {
                     ProblemKind::Circle | ProblemKind::Kept => "waiting",
-                    ProblemKind::WakeFailed => "idle",
+                    ProblemKind::WakeFailed | ProblemKind::Overdue => "idle",
                     ProblemKind::Unanswered => "overdue",
                     _ => "damaged",
                 };

@@ -103,7 +103,7 @@ fn a_chosen_row_shows_its_whole_remedy() {
     board.problems = vec![Problem {
         kind: ProblemKind::WakeFailed,
         member: Some("cat".to_owned()),
-        words: "its turn failed: \"401 Unauthorized\"; so 1 message is unread".to_owned(),
+        words: "its turn failed: \"401 Unauthorized\", so 1 message is unread".to_owned(),
         since: None,
         session: None,
     }];
@@ -117,9 +117,8 @@ fn a_chosen_row_shows_its_whole_remedy() {
     let remedy = lines[11..14].join(" ");
     assert_eq!(
         remedy,
-        "its turn failed: \"401 Unauthorized\"; so 1 message is unread. Once what failed is mended, \
-         `cli-team-bridge send cat TEXT` wakes it. The next message or task for it brings what is \
-         unread, too."
+        "its turn failed: \"401 Unauthorized\", so 1 message is unread. Once that is mended, \
+         `cli-team-bridge send cat TEXT` or a task wakes it, with what is unread."
     );
     assert!(lines[14].contains("q quit"), "{lines:?}");
     screen.size = (11, 60);
