@@ -224,8 +224,8 @@ fn overdue(members: &[MemberRow]) -> Vec<Problem> {
         row.kind == "agent" && row.state == "idle" && row.queued == 0 && row.failed_wake.is_none()
     });
     let owed = idle.filter_map(|row| {
-        let mut owes = row.owes.iter().filter(|owed| owed.is_overdue());
-        let owed = owes.find(|owed| waits(&owed.to, &row.name))?;
+        let mut overdue = row.owes.iter().filter(|owed| owed.is_overdue());
+        let owed = overdue.find(|owed| waits(&owed.to, &row.name))?;
         let words = format!("{}; {} waits for it", owed.in_words(row.last_active), owed.to);
         let (kind, since) = (ProblemKind::Overdue, Some(row.last_active));
         Some(Problem { kind, member: Some(row.name.clone()), words, since, session: None })

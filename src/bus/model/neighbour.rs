@@ -60,6 +60,10 @@ fn crossing_part(more: Envelope) -> Box<Envelope> {
 }
 
 /// What a courier reports of a message to the other project, or of one from there. It may be long after that is settled.
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "steps are looked at, and so are the indices in them"
+)]
 pub(super) fn report(
     state: &State,
     messages: &[MessageId],
@@ -103,6 +107,10 @@ fn receipts(how: u8) -> Vec<ReceiptElsewhere> {
 
 impl Neighbour {
     /// What the other project's courier puts on this bus: a message, new or once more, or the receipts of one that went there.
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "steps are looked at, and so are the indices in them"
+    )]
     pub(super) fn comes(
         &mut self,
         state: &State,
@@ -129,6 +137,10 @@ impl Neighbour {
     }
 
     /// A member of the other project sends a message, perhaps in reply to one that went there, and a courier takes it.
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "steps are looked at, and so are the indices in them"
+    )]
     fn send(&mut self, state: &State, messages: &[MessageId], which: &Index, how: u8) -> Arriving {
         self.seq += 1;
         let live = state.live_sessions();

@@ -1,7 +1,7 @@
 //! How each event changes the state.
 
 use super::event_place::At;
-use super::{AccessKey, State, Wait};
+use super::{State, Wait};
 use crate::bus::event::LogPosition;
 use crate::bus::event::{Entry, Event};
 use crate::domain::ids::CommandId;
@@ -138,18 +138,7 @@ impl State {
             | Event::StepExpanded(_)
             | Event::StepReturned(_)
             | Event::StepEnded(_) => self.workflow_event(event, at),
-            Event::KeyMade { id, name, scopes, hash, roles, traits, .. } => {
-                let key = AccessKey {
-                    name: name.clone(),
-                    scopes: scopes.clone(),
-                    hash: hash.clone(),
-                    roles: roles.clone(),
-                    traits: traits.clone(),
-                    made_ms: at.ts,
-                };
-                self.key_made(id, key);
-            }
-            Event::KeyRevoked { id, .. } => self.key_revoked(id),
+            Event::KeyMade { .. } | Event::KeyRevoked { .. } => self.key_event(event, at),
             Event::WebhookSent { name, seq, .. } => self.webhook_sent(name, *seq),
             Event::ProjectsListed(_)
             | Event::MessageRelayed(_)

@@ -1,5 +1,7 @@
 //! How the events of keys change the state, and how a key is found by the hash of its secret.
 
+use crate::bus::event::Event;
+use crate::bus::state::event_place::At;
 use crate::bus::state::{AccessKey, State};
 use crate::domain::access_key::KeyHash;
 use crate::domain::ids::KeyId;
@@ -24,11 +26,21 @@ impl State {
         found
     }
 
-    pub(in crate::bus::state) fn key_made(&mut self, id: &KeyId, key: AccessKey) {
-        self.keys.entry(id.clone()).or_insert(key);
-    }
-
-    pub(in crate::bus::state) fn key_revoked(&mut self, id: &KeyId) {
-        self.keys.remove(id);
+    pub(in crate::bus::state) fn key_event(&mut self, event: &Event, at: &At) {
+        match event {
+            Event::KeyMade { id, name, scopes, hash, roles, traits, .. } => {
+                let key = AccessKey {
+                    name: name.clone(),
+                    scopes: scopes.clone(),
+                    hash: hash.clone(),
+                    roles: roles.clone(),
+                    traits: traits.clone(),
+                    made_ms: at.ts,
+                };
+                self.keys.entry(id.clone()).or_insert(key);
+            }
+            Event::KeyRevoked { id, .. } => drop(self.keys.remove(id)),
+            _ => {}
+        }
     }
 }

@@ -9,6 +9,7 @@ use crate::domain::name::Name;
 
 /// A message without its body.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and most have none")]
 pub struct Message {
     pub id: MessageId,
     /// The seq of its event: messages are ordered by it.

@@ -205,7 +205,8 @@ fn session_of(world: &World, called: &str) -> SessionId {
 #[test]
 fn what_goes_between_two_projects_leaves_states_of_bounded_size() {
     let (mut po, mut web) = (project("po"), project("web"));
-    (po.peer("writer"), web.peer("alice"));
+    po.peer("writer");
+    web.peer("alice");
     let mut go_on = |rounds: usize| {
         for _ in 0..rounds {
             ask_across(&mut po, &mut web);
