@@ -80,7 +80,8 @@ pub struct Need {
     pub id: Option<String>,
     /// What it is about. Words of agents and of plans are quoted.
     pub words: String,
-    /// How many members wait for the agent that asks, directly or through others, and how many tasks are queued behind its own.
+    /// How many members wait for the agent that asks for permission, or that asks the user and does nothing else, directly or through
+    /// others, and how many tasks are queued behind its own.
     #[serde(skip_serializing_if = "is_zero")]
     pub behind: usize,
     /// Since when it has been waiting, if known.
@@ -247,17 +248,21 @@ pub(super) fn of(
         }
     });
     let decisions: Vec<_> = decisions.collect();
-    let questions = questions(state, members, texts);
+    let questions = questions(state, (members, &waits), texts);
     asked.into_iter().chain(approvals).chain(questions).chain(decisions).chain(stuck).collect()
 }
 
 /// Returns what live members have asked the user.
-fn questions(state: &State, members: &[MemberRow], texts: &mut dyn Texts) -> Vec<Need> {
+fn questions(
+    state: &State,
+    (members, waits): (&[MemberRow], &Waits<'_>),
+    texts: &mut dyn Texts,
+) -> Vec<Need> {
     let open = state.questions_for_user().filter_map(|message| {
         // Nobody answers a member whose process has ended, and who so has left.
         let asker = message.from.member()?;
         let mut live = members.iter().filter(|row| row.group != Group::Ended);
-        live.find(|row| row.name == asker.as_str())?;
+        let row = live.find(|row| row.name == asker.as_str())?;
         let words = texts.first_words(message.body, limits::NEED_CHARS);
         Some(Need {
             kind: NeedKind::Question,
@@ -271,7 +276,7 @@ fn questions(state: &State, members: &[MemberRow], texts: &mut dyn Texts) -> Vec
             ),
             since: Some(Moment(message.sent_ms)),
             until: None,
-            behind: 0,
+            behind: if row.waits_for_user() { waits.behind(members, &row.name) } else { 0 },
         })
     });
     open.collect()

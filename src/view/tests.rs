@@ -43,6 +43,7 @@ pub(crate) fn row(name: &str, state: &str) -> MemberRow {
         unread: 0,
         waits_for: None,
         wait_words: None,
+        asks_user: false,
         waits_since: None,
         holds: Vec::new(),
         leases: Vec::new(),

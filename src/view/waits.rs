@@ -57,7 +57,7 @@ impl<'a> Waits<'a> {
             None => ", who is not here".to_owned(),
             Some(other) if self.circle(other).is_some() => ", who waits in a circle".to_owned(),
             Some(other) => match other.state.as_str() {
-                "waiting_permission" => ", who waits for you".to_owned(),
+                _ if other.waits_for_user() => ", who waits for you".to_owned(),
                 "stalled" | "stuck" | "hung" => format!(", who is {}", other.state),
                 // Nothing reports what the client of another member is doing.
                 "idle" if other.kind == "agent" => ", who is idle".to_owned(),
@@ -261,6 +261,21 @@ mod tests {
                 "waits for eve, who waits for worker",
             ]
         );
+    }
+
+    #[test]
+    fn who_has_asked_the_user_and_does_nothing_else_waits_for_the_user() {
+        let mut members = team(&[
+            ("ann", "waiting", Some("ben")),
+            ("ben", "waiting", Some("cay")),
+            ("cay", "idle", None),
+        ]);
+        members[2].asks_user = true;
+        let said = |members: &[MemberRow]| words(members)[1].clone();
+        assert_eq!(words(&members)[0], "waits for ben, who waits for cay, who waits for you");
+        assert_eq!(said(&members), "waits for cay, who waits for you");
+        members[2].state = "running".to_owned();
+        assert_eq!(said(&members), "waits for cay", "it goes on without the answer");
     }
 
     #[test]

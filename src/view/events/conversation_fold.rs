@@ -5,10 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::in_flight::InFlight;
 use super::letter::{Letter, ThreadEnd, UserQuestion};
 use super::letter_receipt::{Receipt, ReceiptStatus};
-use crate::bus::event::{Addressees, Body, Entry, Event, MessageSent, RequestOpened};
+use crate::bus::event::{
+    Addressees, Body, ConflictOverruled, ConflictResolved, Entry, Event, MessageSent, RequestOpened,
+};
 use crate::bus::state::State;
 use crate::domain::ids::MessageId;
-use crate::domain::messaging::{Author, MessageKind, Priority};
+use crate::domain::messaging::{Author, ConflictEnd, MessageKind, Priority};
 use crate::domain::text::visible_letters::beginning;
 use crate::view::shown::{WithdrawnMessage, why_withdrawn};
 use crate::view::{Moment, Texts};
@@ -136,6 +138,16 @@ impl Conversation {
                         if let Some(letter) = self.letter(first) {
                             letter.resolved = Some(end.clone());
                         }
+                    }
+                }
+                Event::ConflictResolved(ConflictResolved {
+                    how: ConflictEnd::Decided,
+                    message: Some(id),
+                    ..
+                })
+                | Event::ConflictOverruled(ConflictOverruled { message: id, .. }) => {
+                    if let Some(letter) = self.letter(id) {
+                        letter.decides = true;
                     }
                 }
                 Event::MessageSuperseded { id, members } => self.withdraw(entry, id, members),
@@ -325,6 +337,7 @@ fn of_message(sent: &MessageSent, (seq, at): (u64, Moment)) -> Letter {
         request_id: sent.request.as_ref().map(ToString::to_string),
         task_id: sent.task.as_ref().map(ToString::to_string),
         signal: more.and_then(|more| more.signal.as_ref()).map(ToString::to_string),
+        decides: false,
         priority: (!sent.priority.is_normal()).then(|| sent.priority.as_str().to_owned()),
         reference: more.and_then(|more| more.reference.clone()),
         attachments: more.into_iter().flat_map(|more| &more.attachments).map(Into::into).collect(),
@@ -355,6 +368,7 @@ fn of_request(opened: &RequestOpened, (seq, at): (u64, Moment)) -> Letter {
         request_id: Some(opened.id.to_string()),
         task_id: None,
         signal: None,
+        decides: false,
         priority: None,
         reference: None,
         attachments: Vec::new(),

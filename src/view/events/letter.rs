@@ -1,5 +1,7 @@
 //! A message with its receipts: how far it has come with each recipient.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -8,7 +10,7 @@ use crate::bus::event::{Addressees, MessageSent};
 use crate::bus::state::{Crossed, Message};
 use crate::domain::limits;
 use crate::domain::messaging::{
-    Attached, Attachment, Author, MessageKind, ReceiptElsewhere, Signal,
+    Attached, Attachment, Author, MessageKind, ReceiptElsewhere, Signal, SignalClass,
 };
 use crate::domain::text::visible_letters::{one_line, quoted};
 use crate::view::Moment;
@@ -55,6 +57,9 @@ pub struct Letter {
     /// What it is for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signal: Option<String>,
+    /// Whether it has decided a disagreement.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub decides: bool,
     /// low, high or urgent, if it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<String>,
@@ -256,7 +261,16 @@ impl Letter {
 
     /// Returns what it is for. That the person at the command line says it, its sender shows.
     pub fn shown_signal(&self) -> Option<&str> {
-        self.signal.as_deref().filter(|signal| *signal != Signal::RELAY)
+        let signal = self.signal.as_deref().filter(|signal| *signal != Signal::RELAY);
+        signal.or(self.decides.then_some("decision"))
+    }
+
+    /// Returns what it is for if it takes a side or decides, which changes what its text means.
+    pub fn shown_stand(&self) -> Option<&str> {
+        self.shown_signal().filter(|signal| {
+            let class = Signal::from(Cow::from(*signal)).class();
+            self.decides || matches!(class, SignalClass::Position | SignalClass::Decision)
+        })
     }
 
     /// Returns the words that say what it is for, and how much it matters where that is not as usual.

@@ -97,6 +97,9 @@ pub struct MemberRow {
     /// The same in words, with what that one does.
     #[serde(skip)]
     pub wait_words: Option<String>,
+    /// Whether it has asked the user something that has no answer yet.
+    #[serde(skip)]
+    pub asks_user: bool,
     /// Since when it waits, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits_since: Option<Moment>,
@@ -194,6 +197,9 @@ impl MemberRow {
             queued: session.queue.len(),
             unread: state.member(&session.name).map_or(0, |member| member.unread.len()),
             waits_for: awaited(state, session).map(ToString::to_string),
+            asks_user: state
+                .questions_for_user()
+                .any(|message| message.from.member() == Some(&session.name)),
             wait_words: None,
             waits_since: session.waits.last().and_then(|wait| wait.call.made_ms()).map(Moment),
             holds: state.owned_by(session),
@@ -211,6 +217,16 @@ impl MemberRow {
             delivery: delivery_words(session).into_iter().map(str::to_owned).collect(),
             restarts: session.restarts,
             usage: Some(usage).filter(|usage| !usage.is_nothing()),
+        }
+    }
+
+    /// Says whether it goes on only once the user has answered it: a question for permission, or one that it has asked before it began
+    /// to wait or to do nothing.
+    pub fn waits_for_user(&self) -> bool {
+        match self.state.as_str() {
+            "waiting_permission" => true,
+            "waiting" | "idle" => self.asks_user,
+            _ => false,
         }
     }
 
@@ -265,6 +281,7 @@ impl MemberRow {
             queued: 0,
             unread: 0,
             waits_for: None,
+            asks_user: false,
             wait_words: None,
             waits_since: None,
             holds: Vec::new(),

@@ -243,6 +243,7 @@ mod tests {
             request_id: None,
             task_id: None,
             signal: None,
+            decides: false,
             priority: None,
             reference: None,
             attachments: Vec::new(),

@@ -106,6 +106,7 @@ pub(super) fn letter(seq: u64, from: &str, to: &str, text: &str) -> Letter {
         request_id: None,
         task_id: None,
         signal: None,
+        decides: false,
         priority: None,
         reference: None,
         attachments: Vec::new(),

@@ -244,8 +244,11 @@ impl Rows<'_> {
         let labels = match (letter.labels().as_slice(), self.is_wide()) {
             ([], _) => String::new(),
             (labels, true) => format!("({}) ", labels.join(", ")),
-            _ if letter.urgent => "! ".to_owned(),
-            _ => String::new(),
+            _ => {
+                let urgent = if letter.urgent { "! " } else { "" };
+                let stand = letter.shown_stand().map(|stand| format!("({stand}) "));
+                format!("{urgent}{}", stand.unwrap_or_default())
+            }
         };
         let text = match &letter.text {
             Some(text) => quoted(text, WORDS),

@@ -135,6 +135,7 @@ fn letter(number: u64, from: &str, to: &str) -> Letter {
         request_id: None,
         task_id: None,
         signal: None,
+        decides: false,
         priority: None,
         reference: None,
         attachments: Vec::new(),
