@@ -193,7 +193,7 @@ pub(super) mod tests {
         assert!(unseen.unseen.contains(&label), "nothing is known of it");
         assert_eq!(unseen.own.as_ref().map(Label::as_str), Some("po"), "the others are seen");
         std::fs::remove_file(&hung).unwrap();
-        let deadline = Instant::now() + std::time::Duration::from_secs(60);
+        let deadline = Instant::now() + std::time::Duration::from_mins(1);
         let seen = loop {
             let listed = known.listed();
             if listed.unseen.is_empty() {

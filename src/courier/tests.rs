@@ -268,7 +268,7 @@ async fn who_knows_another_directory_takes_nothing_and_says_so_in_time() {
 /// Waits until something holds on a bus.
 async fn until(of: &Project, holds: impl Fn(&Project) -> bool) {
     let mut changes = of.bus.changes();
-    let deadline = std::time::Duration::from_secs(60);
+    let deadline = std::time::Duration::from_mins(1);
     let waiting = async {
         while !holds(of) {
             changes.changed().await.unwrap();
