@@ -89,7 +89,7 @@ impl Board {
             if let Some(class) = failures.get(&row.session) {
                 row.doing = format!("{}; its last task failed ({class})", row.doing);
                 if let Some(words) = &mut row.failed_wake {
-                    words.push_str(&format!("; its last task failed, too ({class})"));
+                    *words = format!("{words}; its last task failed, too ({class})");
                 }
             }
         }
