@@ -5,9 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::in_flight::InFlight;
 use super::letter::{Letter, ThreadEnd, UserQuestion};
 use super::letter_receipt::{Receipt, ReceiptStatus};
-use crate::bus::event::{
-    Addressees, Body, ConflictOverruled, ConflictResolved, Entry, Event, MessageSent, RequestOpened,
-};
+use crate::bus::event::{Addressees, Body, Entry, Event, MessageSent, RequestOpened};
 use crate::bus::state::State;
 use crate::domain::ids::MessageId;
 use crate::domain::messaging::{Author, ConflictEnd, MessageKind, Priority};
@@ -140,16 +138,6 @@ impl Conversation {
                         }
                     }
                 }
-                Event::ConflictResolved(ConflictResolved {
-                    how: ConflictEnd::Decided,
-                    message: Some(id),
-                    ..
-                })
-                | Event::ConflictOverruled(ConflictOverruled { message: id, .. }) => {
-                    if let Some(letter) = self.letter(id) {
-                        letter.decides = true;
-                    }
-                }
                 Event::MessageSuperseded { id, members } => self.withdraw(entry, id, members),
                 Event::MessageExpired { id, member } => {
                     self.change(id, member.as_str(), |receipt| {
@@ -157,7 +145,7 @@ impl Conversation {
                     });
                 }
                 Event::MemberLeft { session, .. } => self.in_flight.forget(*session),
-                _ => {}
+                _ => self.note_decision(event),
             }
         }
         if entry.events.iter().any(Event::changes_roster) {
@@ -243,6 +231,18 @@ impl Conversation {
             letter.asks_you = Some(if is_open { UserQuestion::Open } else { UserQuestion::Over });
             true
         });
+    }
+
+    /// Notes of a message that it has decided a disagreement.
+    fn note_decision(&mut self, event: &Event) {
+        let decision = match event {
+            Event::ConflictResolved(end) if end.how == ConflictEnd::Decided => end.message.as_ref(),
+            Event::ConflictOverruled(end) => Some(&end.message),
+            _ => None,
+        };
+        if let Some(letter) = decision.and_then(|id| self.letter(id)) {
+            letter.decides = true;
+        }
     }
 
     fn letter(&mut self, id: &MessageId) -> Option<&mut Letter> {

@@ -1,12 +1,14 @@
 //! Conversations of single events.
 
+use std::borrow::Cow;
+
 use super::*;
-use crate::bus::event::{Envelope, MessageAcknowledged};
+use crate::bus::event::{ConflictResolved, Envelope, MessageAcknowledged};
 use crate::bus::state::BodyRef;
 use crate::bus::storage::LogPosition;
 use crate::domain::ids::{CallId, CommandId, SessionId};
 use crate::domain::member::Departure;
-use crate::domain::messaging::{Acknowledgement, Audience, DeliveryMethod, Group};
+use crate::domain::messaging::{Acknowledgement, Audience, DeliveryMethod, Group, Signal};
 use crate::domain::name::Name;
 use crate::domain::time::Tick;
 use crate::view::tests::joined;
@@ -273,4 +275,37 @@ fn a_question_to_the_user_is_open_as_long_as_its_asker_is_here() {
     joined(&mut state, 4, "ann");
     let back = Event::MemberJoined(crate::view::tests::joining(4, "ann"));
     assert_eq!(take(&state, 4, back), (Some(UserQuestion::Open), true), "she is back");
+}
+
+#[test]
+fn the_message_that_decides_a_disagreement_says_so_whoever_wrote_it() {
+    let wrote = |number, from: Author, signal: &'static str| {
+        let more =
+            Envelope { signal: Some(Signal::from(Cow::from(signal))), ..Envelope::default() };
+        Event::MessageSent(MessageSent {
+            from,
+            more: Some(Box::new(more)),
+            ..MessageSent::plain(id(number), name("ann"), Audience::All, "one log")
+        })
+    };
+    let resolved = Event::ConflictResolved(ConflictResolved {
+        thread: id(1),
+        how: ConflictEnd::Decided,
+        by: Author::Human,
+        message: Some(id(2)),
+    });
+    let conversation = folded(
+        9,
+        vec![
+            wrote(1, Author::Member(name("ann")), "disagree_with"),
+            wrote(2, Author::Human, "relay"),
+            wrote(3, Author::Human, "relay"),
+            wrote(4, Author::Member(name("ann")), "question"),
+            resolved,
+        ],
+    );
+    let stands: Vec<_> = conversation.letters().map(Letter::shown_stand).collect();
+    assert_eq!(stands, [Some("disagree_with"), Some("decision"), None, None]);
+    let decided = conversation.letters().nth(1).unwrap();
+    assert_eq!(decided.labels_in_brackets(), " (decision)");
 }

@@ -74,7 +74,7 @@ fn sum(rows: &[UsageRow]) -> Markup {
             th scope="row" { (sum.name) }
             (task_counts(&sum))
             (tokens(&sum))
-            td.words { (beside_tasks(&sum)) " " (cost_of(&sum)) }
+            td.words { (beside_tasks(&sum)) (cost_of(&sum)) }
             td.number data-unit="" { (money(&sum.spent)) }
         }
     }
@@ -104,7 +104,7 @@ fn beside_tasks(row: &UsageRow) -> Markup {
 fn cost_of(row: &UsageRow) -> Markup {
     let spent = &row.spent;
     let is_part = spent.agents_without_cost > 0 && !spent.cost.is_empty();
-    html! { @if is_part { span.small.soft { (spent.cost_in_words()) } } }
+    html! { @if is_part { " " span.small.soft { (spent.cost_in_words()) } } }
 }
 
 /// Returns a bar. The number beside it says the same.
