@@ -172,12 +172,12 @@ impl Bus {
         self.core().log.held(session) == Presence::Held
     }
 
-    /// Finds those of these live sessions whose presence no process holds.
-    /// Finds the sessions whose presence is free, if nobody else is here.
+    /// Finds the live sessions, if no process holds the presence of any.
     pub(super) fn dead_if_all_are(&self) -> Option<Vec<DeadSession>> {
         self.core().dead_if_all_are()
     }
 
+    /// Finds those of these live sessions whose presence no process holds.
     pub(super) fn dead_of(&self, sessions: &[SessionId]) -> Vec<DeadSession> {
         self.core().dead_of(sessions)
     }

@@ -22,7 +22,7 @@ pub(crate) use self::act_outcome::{Ended, Outcome};
 pub(crate) use self::answer_question::Answer;
 pub(crate) use self::answer_step::StepChoice;
 pub(crate) use self::manage_keys::MadeKey;
-pub(crate) use self::other_project::{directory_of, id_there};
+pub(crate) use self::other_project::letter_there;
 pub(crate) use self::perform_act::{open_to_join, perform};
 pub(crate) use self::steering::{Patience, Steering};
 pub(crate) use self::write_to_member::Letter;

@@ -1,4 +1,4 @@
-//! Another project of the user, by its tag: its directory, and what a message from there is called there.
+//! Another project of the user, by its tag: a message of the person to one of its members is written there, on its own bus.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,32 @@ use crate::cli::{Failure, load_config, with_hint};
 use crate::config::ProjectTag;
 use crate::domain::ids::MessageId;
 use crate::domain::member::Label;
+use crate::domain::messaging::Address;
 use crate::domain::text::suggest::nearest;
 
+/// A message to a member of another project, as it is written there.
+pub(crate) struct LetterThere {
+    pub(crate) directory: PathBuf,
+    pub(crate) tag: Label,
+    pub(crate) to: String,
+    pub(crate) reply_to: Option<MessageId>,
+}
+
+/// Finds where a message to another project is written; none for any other address, of which the bus says what is wrong. What came from
+/// there is answered by the id that it has there.
+pub(crate) fn letter_there(
+    project: Option<&Path>,
+    to: &str,
+    reply_to: Option<MessageId>,
+) -> Result<Option<LetterThere>, Failure> {
+    let Ok(Address::Elsewhere { tag, rest }) = Address::parse(to) else { return Ok(None) };
+    let directory = directory_of(&tag)?;
+    let there = reply_to.as_ref().and_then(|id| id_there(project, &tag, id));
+    Ok(Some(LetterThere { directory, tag, to: rest, reply_to: there.or(reply_to) }))
+}
+
 /// Returns the id that a message of this project has in the one with this tag, if it came from there.
-pub(crate) fn id_there(project: Option<&Path>, tag: &Label, id: &MessageId) -> Option<MessageId> {
+fn id_there(project: Option<&Path>, tag: &Label, id: &MessageId) -> Option<MessageId> {
     let bus = open_project(project, None).ok()?.bus?;
     let message = bus.state().message(id)?;
     let origin = message.more.as_ref()?.origin.as_ref();
@@ -19,7 +41,7 @@ pub(crate) fn id_there(project: Option<&Path>, tag: &Label, id: &MessageId) -> O
 }
 
 /// Returns the directory that the user's own configuration has for a tag. An agent does not learn which projects there are.
-pub(crate) fn directory_of(tag: &Label) -> Result<PathBuf, Failure> {
+fn directory_of(tag: &Label) -> Result<PathBuf, Failure> {
     Steering::refuse_agents()?;
     let config = load_config::load_without_project()?;
     let listed = config.projects();

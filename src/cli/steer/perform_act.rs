@@ -3,13 +3,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Answer, Letter, Outcome, Patience, Steering, StepChoice, directory_of, id_there};
+use super::{Answer, Letter, Outcome, Patience, Steering, StepChoice, letter_there};
 use crate::bus::Bus;
 use crate::bus::rules::Approval;
 use crate::cli::Failure;
 use crate::domain::act::Act;
 use crate::domain::ids::{MessageId, PermissionId, SessionId, TaskId, WorkflowId};
-use crate::domain::messaging::Address;
+use crate::domain::member::Label;
 use crate::domain::name::Name;
 use crate::domain::permission::Decision;
 
@@ -18,26 +18,29 @@ pub(crate) fn perform(project: &Path, act: Act) -> Result<Outcome, Failure> {
     // The bus is opened here, and not on the thread of a window: it may be large.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let (project, act) = where_it_acts(project, act)?;
+        let (project, act, tag) = where_it_acts(project, act)?;
         let team = Steering::open(Some(&project)).await?;
         let done = performed(&team, act).await;
         team.close().await;
-        done
+        Ok(match tag {
+            Some(tag) => done?.in_project(&tag),
+            None => done?,
+        })
     })
 }
 
-/// Returns the project in which an act is performed: a message to a member of another project of the user is written there.
-fn where_it_acts(project: &Path, act: Act) -> Result<(PathBuf, Act), Failure> {
-    if let Act::Send { to, text, priority, reply_to } = &act
-        && let Ok(Address::Elsewhere { tag, rest }) = Address::parse(to)
-    {
-        let directory = directory_of(&tag)?;
-        let there = |id: &String| id_there(Some(project), &tag, &MessageId::parse(id).ok()?);
-        let there = reply_to.as_ref().and_then(there).map(|id| id.to_string());
-        let (text, priority, reply_to) = (text.clone(), *priority, there.or(reply_to.clone()));
-        return Ok((directory, Act::Send { to: rest, text, priority, reply_to }));
+/// Returns the project in which an act is performed: a message to a member of another project of the user is written there. That one is
+/// named by its tag.
+fn where_it_acts(project: &Path, act: Act) -> Result<(PathBuf, Act, Option<Label>), Failure> {
+    if let Act::Send { to, text, priority, reply_to } = &act {
+        let answered = reply_to.as_deref().map(MessageId::parse).transpose()?;
+        if let Some(there) = letter_there(Some(project), to, answered)? {
+            let reply_to = there.reply_to.map(String::from);
+            let act = Act::Send { to: there.to, text: text.clone(), priority: *priority, reply_to };
+            return Ok((there.directory, act, Some(there.tag)));
+        }
     }
-    Ok((project.to_owned(), act))
+    Ok((project.to_owned(), act, None))
 }
 
 /// Opens the bus of a project for programs that join its team. Blocks until then, on a thread without a runtime.

@@ -1,5 +1,5 @@
-//! Orchestrators as processes: one leads, another takes the lead, and after its death the first leads again; and whoever begins a team sets it
-//! up.
+//! Orchestrators as processes: one leads, another takes the lead, and after its death the first leads again. And whoever begins a team
+//! sets it up.
 
 use serde_json::{Value, json};
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
-use crate::support::{DEADLINE, Stage, until};
+use crate::support::{DEADLINE, Member, Stage, until};
 
 /// Ann waits for a message, ben asks for a permission, cay answers, and dan fails.
 const SCRIPT: &str = r#"
@@ -55,6 +55,18 @@ async fn json_of(stage: &Stage, arguments: &[&str]) -> Value {
     serde_json::from_str(&said).expect(&said)
 }
 
+/// Starts ben, who asks for permission, and ann, who waits for a message; returns the orchestrator and both tasks.
+async fn ben_asks_and_ann_listens(stage: &Stage) -> (Member, String, String) {
+    let lead = stage.orchestrator().await;
+    let asks =
+        json!({ "agent": "scripted", "name": "ben", "prompt": "tidy up", "permissions": "ask" });
+    let asks = lead.call("assign_task", asks).await["task_id"].as_str().unwrap().to_owned();
+    until("ben asks", || !stage.events_of("permission_asked").is_empty()).await;
+    let listens = lead.start("ann", "listen closely").await;
+    lead.until_waiting("ann").await;
+    (lead, asks, listens)
+}
+
 /// Returns every file below a directory with its bytes.
 fn files(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
@@ -75,13 +87,7 @@ fn files(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 #[tokio::test]
 async fn the_status_says_who_does_what_and_what_waits_for_a_person() {
     let stage = Stage::new(SCRIPT);
-    let lead = stage.orchestrator().await;
-    let asks =
-        json!({ "agent": "scripted", "name": "ben", "prompt": "tidy up", "permissions": "ask" });
-    let asks = lead.call("assign_task", asks).await["task_id"].as_str().unwrap().to_owned();
-    until("ben asks", || !stage.events_of("permission_asked").is_empty()).await;
-    let listens = lead.start("ann", "listen closely").await;
-    lead.until_waiting("ann").await;
+    let (lead, asks, listens) = ben_asks_and_ann_listens(&stage).await;
 
     let status = shown(&stage, &["status"]).await;
     let line = |mark: &str| {
@@ -259,13 +265,7 @@ async fn a_member_whose_process_is_dead_is_gone_though_nobody_has_recorded_it() 
 #[tokio::test]
 async fn what_a_killed_bridge_had_is_gone_everywhere_and_its_questions_wait_for_nobody() {
     let stage = Stage::new(SCRIPT);
-    let lead = stage.orchestrator().await;
-    let asks =
-        json!({ "agent": "scripted", "name": "ben", "prompt": "tidy up", "permissions": "ask" });
-    let asks = lead.call("assign_task", asks).await["task_id"].as_str().unwrap().to_owned();
-    until("ben asks", || !stage.events_of("permission_asked").is_empty()).await;
-    let listens = lead.start("ann", "listen closely").await;
-    lead.until_waiting("ann").await;
+    let (lead, asks, listens) = ben_asks_and_ann_listens(&stage).await;
     let steps =
         json!([{ "name": "deploy", "agent": "scripted", "approve": "human", "prompt": "go" }]);
     let release = json!({ "name": "release", "steps": steps });

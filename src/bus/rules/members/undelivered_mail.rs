@@ -12,7 +12,8 @@ use crate::domain::messaging::MessageKind;
 use crate::domain::name::Name;
 
 /// Ends mail that is of no use to a later session of the same name: shutdowns, nudges, messages whose place others have taken, and requests
-/// that another member has claimed. Mail for a generated name does not keep open requests either: its next session is shown them as any newcomer is.
+/// that another member has claimed. Mail for a generated name does not keep open requests either: its next session is shown them as any
+/// newcomer is.
 pub(in crate::bus::rules) fn drop_obsolete_mail(
     writer: &mut Writer<'_>,
     session: &Session,

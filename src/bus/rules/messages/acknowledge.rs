@@ -13,7 +13,8 @@ use crate::domain::messaging::{Acknowledgement, Author};
 use crate::domain::name::Name;
 
 /// Acknowledges all of these messages, or none of them. Those that are as far already stay as they are. Who resolves the first message of
-/// a thread, and says how, resolves the thread, unless it has a mere copy because the text mentions it; once more, if it has resolved it itself, or somebody has reopened it.
+/// a thread, and says how, resolves the thread, unless it has a mere copy because the text mentions it; once more, if it has resolved it
+/// itself, or somebody has reopened it.
 pub(in crate::bus::rules) fn acknowledge(
     writer: &mut Writer<'_>,
     me: SessionId,

@@ -7,9 +7,9 @@ use clap::Args;
 use super::given_text::given;
 use super::team_place::{TeamPlace, Waiting};
 use crate::cli::Failure;
-use crate::cli::steer::{Letter, directory_of, id_there};
+use crate::cli::steer::{Letter, letter_there};
 use crate::domain::ids::MessageId;
-use crate::domain::messaging::{Address, Priority, Signal};
+use crate::domain::messaging::{Priority, Signal};
 
 /// What to send, and to whom.
 #[derive(Clone, Debug, Args)]
@@ -51,16 +51,13 @@ pub(crate) struct SendArguments {
 }
 
 pub(crate) fn run(arguments: &SendArguments) -> Result<(), Failure> {
-    let mut reply_to = arguments.reply_to.clone();
-    let (place, to, project) = match Address::parse(&arguments.to) {
-        Ok(Address::Elsewhere { tag, rest }) => {
-            let place = arguments.place.at(directory_of(&tag)?);
-            let there = |id| id_there(arguments.place.project(), &tag, id);
-            reply_to = reply_to.as_ref().and_then(there).or(reply_to);
-            (place, rest, Some(tag))
+    let (here, reply_to) = (arguments.place.project(), arguments.reply_to.clone());
+    let there = letter_there(here, &arguments.to, reply_to.clone())?;
+    let (place, to, reply_to, project) = match there {
+        Some(there) => {
+            (arguments.place.at(there.directory), there.to, there.reply_to, Some(there.tag))
         }
-        // The bus says what is wrong with another one.
-        _ => (arguments.place.clone(), arguments.to.clone(), None),
+        None => (arguments.place.clone(), arguments.to.clone(), reply_to, None),
     };
     let text = given(&arguments.text)?;
     let said = arguments.priority.as_deref().and_then(Priority::named);

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
+use crate::bus::state::AccessKey;
 use crate::cli::commands::look::{aligned, open_project, print_json};
 use crate::cli::commands::own_labels::LabelArguments;
 use crate::cli::steer::{MadeKey, Steering};
@@ -143,6 +144,23 @@ struct ShownKey {
     revoked: bool,
 }
 
+impl ShownKey {
+    /// Shows a valid key.
+    fn of(id: &KeyId, key: &AccessKey) -> Self {
+        Self {
+            version: VERSION,
+            key_id: id.to_string(),
+            name: key.name.to_string(),
+            scopes: key.scopes.clone(),
+            roles: key.roles.clone(),
+            traits: key.traits.clone(),
+            made_at: Some(Moment(key.made_ms)),
+            secret: None,
+            revoked: false,
+        }
+    }
+}
+
 pub(crate) fn run(arguments: &KeyArguments) -> Result<(), Failure> {
     below_agent::refuse_to("manage the keys of its user")?;
     match &arguments.action {
@@ -193,20 +211,7 @@ fn list(team: &TeamChoice) -> Result<(), Failure> {
     let opened = open_project(team.project.as_deref(), None)?;
     let keys: Vec<_> = opened.bus.as_ref().map(|bus| bus.state().keys()).unwrap_or_default();
     if team.json {
-        let shown: Vec<_> = keys
-            .iter()
-            .map(|(id, key)| ShownKey {
-                version: VERSION,
-                key_id: id.to_string(),
-                name: key.name.to_string(),
-                scopes: key.scopes.clone(),
-                roles: key.roles.clone(),
-                traits: key.traits.clone(),
-                made_at: Some(Moment(key.made_ms)),
-                secret: None,
-                revoked: false,
-            })
-            .collect();
+        let shown: Vec<_> = keys.iter().map(|(id, key)| ShownKey::of(id, key)).collect();
         print_json(&shown);
         return Ok(());
     }
@@ -249,20 +254,9 @@ fn end(revoke: &RevokeArguments) -> Result<(), Failure> {
         let key = team.key(id);
         team.revoke_key(id).await?;
         key.ok_or_else(|| format!("there is no key `{id}`").into())
-    });
-    let key = key?;
+    })?;
     if revoke.team.json {
-        print_json(&ShownKey {
-            version: VERSION,
-            key_id: id.to_string(),
-            name: key.name.to_string(),
-            scopes: key.scopes,
-            roles: key.roles,
-            traits: key.traits,
-            made_at: None,
-            secret: None,
-            revoked: true,
-        });
+        print_json(&ShownKey { made_at: None, revoked: true, ..ShownKey::of(id, &key) });
     } else {
         output::say(&format!("{id}, a key of `{}`, is revoked", key.name));
     }

@@ -197,18 +197,19 @@ fn messages_that_are_not_wanted_take_no_room_from_older_ones() {
     assert_eq!(seqs, [7, 8, 9]);
 }
 
+/// A question of ann to the user.
+fn asked_of_user() -> MessageSent {
+    let more = Envelope { response_seconds: Some(300), ..Envelope::default() };
+    let Event::MessageSent(asked) = sent(1, &[], "may I merge?") else { panic!("a message") };
+    MessageSent { audience: Audience::Group(Group::Human), more: Some(Box::new(more)), ..asked }
+}
+
 /// Folds a question of ann to the user, and what came afterwards, each in the state of its own moment.
 fn question(after: Vec<MessageSent>) -> (Option<UserQuestion>, Option<String>, Letter) {
     let mut state = State::default();
     joined(&mut state, 1, "ann");
     let mut conversation = Conversation::new(9, 50);
-    let more = Envelope { response_seconds: Some(300), ..Envelope::default() };
-    let Event::MessageSent(asked) = sent(1, &[], "may I merge?") else { panic!("a message") };
-    let asked = MessageSent {
-        audience: Audience::Group(Group::Human),
-        more: Some(Box::new(more)),
-        ..asked
-    };
+    let asked = asked_of_user();
     for (number, message) in (2..).zip([asked].into_iter().chain(after)) {
         let entry = crate::view::tests::entry(number, Event::MessageSent(message));
         state.apply(&entry, &[0], LogPosition::default());
@@ -247,13 +248,7 @@ fn a_question_to_the_user_says_how_to_answer_it_until_the_user_has() {
 fn a_question_to_the_user_is_open_as_long_as_its_asker_is_here() {
     let mut state = State::default();
     joined(&mut state, 1, "ann");
-    let more = Envelope { response_seconds: Some(300), ..Envelope::default() };
-    let Event::MessageSent(asked) = sent(1, &[], "may I merge?") else { panic!("a message") };
-    let asked = MessageSent {
-        audience: Audience::Group(Group::Human),
-        more: Some(Box::new(more)),
-        ..asked
-    };
+    let asked = asked_of_user();
     let left = Event::MemberLeft {
         session: SessionId(uuid::Uuid::from_u64_pair(0, 1)),
         departure: Departure::Closed,
