@@ -55,7 +55,11 @@ fn is_cached(program: &Path) -> bool {
         _ => None,
     });
     let parts: Vec<_> = parts.collect();
-    parts.contains(&"_npx") || parts.windows(2).any(|two| two == ["node_modules", ".cache"])
+    // Of npx, bunx and `yarn dlx`; and of `pnpm dlx`.
+    let is_of_one_run =
+        |part: &&str| *part == "_npx" || part.starts_with("bunx-") || part.starts_with("dlx-");
+    let is_cache = |two: &[&str]| two == ["node_modules", ".cache"] || two == ["pnpm", "dlx"];
+    parts.iter().any(is_of_one_run) || parts.windows(2).any(is_cache)
 }
 
 /// Returns the path by which the user starts the program of this process, whose own path, without links, is `own`.
@@ -94,11 +98,22 @@ pub fn later_call(program: &Path, search_path: Option<&OsStr>) -> String {
     }
 }
 
-/// Says whether two paths lead to the same program, or to copies of one.
+/// Says whether two paths lead to the same program, to copies of one, or to one and its launcher.
 pub fn is_same(one: &Path, other: &Path) -> bool {
     let real = |path: &Path| path.canonicalize().ok();
-    let is_one_file = real(one).is_some_and(|real_one| Some(real_one) == real(other));
-    is_one_file || has_same_bytes(one, other).unwrap_or(false)
+    let (real_one, real_other) = (real(one), real(other));
+    let both = real_one.as_ref().zip(real_other.as_ref());
+    let is_one = both.is_some_and(|(one, other)| {
+        one == other || is_launcher(one, other) || is_launcher(other, one)
+    });
+    is_one || has_same_bytes(one, other).unwrap_or(false)
+}
+
+/// Says whether a file is the launcher of the npm package that brings the program of this path: both are below the same `node_modules`.
+fn is_launcher(file: &Path, program: &Path) -> bool {
+    let package = file.parent().filter(|_| file.ends_with(Path::new(PROGRAM).join("bin.js")));
+    let modules = package.and_then(Path::parent);
+    modules.is_some_and(|modules| modules.ends_with("node_modules") && program.starts_with(modules))
 }
 
 fn has_same_bytes(one: &Path, other: &Path) -> io::Result<bool> {
@@ -192,6 +207,9 @@ mod tests {
         let copy = "/home/u/.local/bin/cli-team-bridge";
         check("/home/u/.npm/_npx/1f/node_modules/x/bin/cli-team-bridge", copy);
         check("/p/node_modules/.cache/x/cli-team-bridge", copy);
+        check("/home/u/.cache/pnpm/dlx/1f/node_modules/x/bin/cli-team-bridge", copy);
+        check("/tmp/bunx-0-cli-team-bridge@latest/node_modules/x/bin/cli-team-bridge", copy);
+        check("/tmp/xfs-1f/dlx-7/node_modules/x/bin/cli-team-bridge", copy);
         for own in ["/home/u/.cargo/bin/cli-team-bridge", "/usr/lib/node_modules/x/cli-team-bridge"]
         {
             check(own, own);
@@ -257,6 +275,24 @@ mod tests {
         assert_eq!(later_call(&bin, None), by_path);
         assert!(is_same(&cache, &bin) && !is_same(&other, &bin));
         assert!(!is_same(&around.join("none"), &around.join("none")));
+    }
+
+    #[test]
+    fn the_launcher_of_the_npm_package_is_the_program_that_it_starts() {
+        let around = tempfile::tempdir().unwrap();
+        let modules = around.path().join("lib/node_modules");
+        let launcher = modules.join(PROGRAM).join("bin.js");
+        let nested = "cli-team-bridge/node_modules/cli-team-bridge-linux-x64/bin/cli-team-bridge";
+        let program = modules.join(nested);
+        let stranger = around.path().join("other").join(PROGRAM);
+        for (path, text) in [(&launcher, "js"), (&program, "program"), (&stranger, "another")] {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let link = around.path().join(PROGRAM);
+        std::os::unix::fs::symlink(&launcher, &link).unwrap();
+        assert!(is_same(&link, &program) && is_same(&program, &link));
+        assert!(!is_same(&link, &stranger));
     }
 
     #[test]

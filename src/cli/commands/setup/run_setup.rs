@@ -180,13 +180,16 @@ impl Session {
                 self.copy_program(stable, own)?;
                 is_copied = true;
             }
-            for file in &planned.changes {
-                let owner = Owner { client: client.name, project: self.project.as_deref() };
-                if let Err(error) = file.write(owner, &self.records) {
-                    self.refused.push(error.to_string());
-                }
+            let owner = Owner { client: client.name, project: self.project.as_deref() };
+            // The entry comes first: where it cannot be written, there is nothing to permit.
+            let mut files = planned.changes.iter();
+            match files.try_for_each(|file| file.write(owner, &self.records)) {
+                Ok(()) => drop(self.ready.get_or_insert(client.title)),
+                Err(error) => self.refused.push(error.to_string()),
             }
-            self.ready.get_or_insert(client.title);
+        }
+        if let (StablePath::Copy(place), Some(_), false) = (stable, self.ready, is_copied) {
+            has_changes |= self.renew_copy(place, stable, own)?;
         }
         if has_changes { self.asking.refuse_without_terminal() } else { Ok(()) }
     }
@@ -246,6 +249,19 @@ impl Session {
     }
 
     /// Copies this program out of its package cache, if it is in one.
+    /// Renews the copy of a program that clients start already, or makes it anew. Says whether there was something to do.
+    fn renew_copy(&self, place: &Path, stable: &StablePath, own: &Path) -> Result<bool, Failure> {
+        if stable_program::is_same(place, own) {
+            return Ok(false);
+        }
+        let what = if place.exists() { "is another version" } else { "is gone" };
+        output::say(&format!("\nThe program that your clients start, {}, {what}.", quoted(place)));
+        if self.asking.agrees("Put this version there?")? {
+            self.copy_program(stable, own)?;
+        }
+        Ok(true)
+    }
+
     fn copy_program(&self, stable: &StablePath, own: &Path) -> Result<(), Failure> {
         if let StablePath::Copy(place) = stable {
             if let Some(copy) = stable_program::copy_to(own, place, self.records.program()?)? {

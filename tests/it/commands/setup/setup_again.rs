@@ -321,3 +321,34 @@ async fn a_projects_entry_that_leads_nowhere_is_corrected_only_if_nothing_was_ad
         assert_eq!(json(&path)["mcpServers"]["bridge"]["command"], command, "{said}");
     }
 }
+
+#[tokio::test]
+async fn another_version_in_a_package_cache_renews_the_copy_and_a_copy_that_is_gone_is_made_anew() {
+    let stage = stage(&[("claude", IDLE)]);
+    let cached = stage.home().join("_npx/1f/cli-team-bridge");
+    copy_program(&cached);
+    let copy = stage.home().join(".local/bin/cli-team-bridge");
+    let run = |arguments: &[&str]| {
+        let (is_done, said) = setup_by(&cached, &stage, arguments);
+        assert!(is_done, "{said}");
+        said
+    };
+    let is_renewed = || fs::read(&copy).unwrap() == fs::read(&cached).unwrap();
+    run(&["--yes"]);
+    let settings = fs::read(stage.home().join(".claude.json")).unwrap();
+    // As another version has other bytes.
+    let bytes = [fs::read(&cached).unwrap(), b"newer".to_vec()].concat();
+    fs::write(&cached, bytes).unwrap();
+    let said = run(&["--dry-run"]);
+    assert!(said.contains("is another version") && !is_renewed(), "{said}");
+    run(&["--yes"]);
+    assert!(is_renewed());
+    fs::remove_file(&copy).unwrap();
+    let said = run(&["--yes"]);
+    assert!(said.contains("is gone") && is_renewed(), "{said}");
+    let said = run(&["--yes"]);
+    assert!(!said.contains("The program that your clients start"), "{said}");
+    assert_eq!(fs::read(stage.home().join(".claude.json")).unwrap(), settings);
+    run(&["--remove", "--yes"]);
+    assert!(!copy.exists());
+}
