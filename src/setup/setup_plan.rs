@@ -7,8 +7,8 @@ use super::edits::config_edit::{
     EditError, Edited, Entry, FileEdits, JsonEdit, further_fields, has_form, key_of, named_fields,
     runs_bridge, started_by,
 };
-use super::edits::entry_arguments::{JudgeArguments, wrong_arguments};
-use super::edits::mend_command::{self, Wrong};
+use super::edits::entry_arguments::{JudgeArguments, ServerRole, started_server};
+use super::edits::mend_command::{self, SetField, Wrong};
 use super::edits::{edit_json, edit_toml};
 use super::setup_record::SetupRecord;
 
@@ -35,6 +35,8 @@ pub enum Addition {
         removed: FileEdits,
         /// All of setup's edits that the file then has.
         ours: FileEdits,
+        /// What setup has set in an entry that the user has written.
+        set: Vec<SetField>,
         /// The tables and lists that setup created for these, each by its keys, the outermost first.
         made: Vec<Vec<String>>,
     },
@@ -54,6 +56,9 @@ pub enum Removal {
 pub struct Remaining {
     /// The edits that an undo removes.
     pub ours: FileEdits,
+    /// What it removes from an entry that the user has written, and puts back into it, as it may be shown.
+    pub replaced: FileEdits,
+    pub put_back: FileEdits,
     /// The names of the fields that the user has added to our entry, which go with it.
     pub further_fields: Vec<String>,
     /// What has taken the place of the other edits, and stays, in words.
@@ -71,7 +76,8 @@ pub fn plan_addition(
     let Some(text) = now else {
         let Edited { text: after, added, made } = add("", edits)?;
         let (ours, removed) = (added.clone(), edits.of_same_kind(Vec::new()));
-        return Ok(Addition::Write { after, original: None, added, removed, ours, made });
+        let set = Vec::new();
+        return Ok(Addition::Write { after, original: None, added, removed, ours, set, made });
     };
     let needed = needed(text, edits, earlier)?;
     let Recorded { kept, outdated } =
@@ -91,7 +97,17 @@ pub fn plan_addition(
     let mut made: Vec<_> = made_before.iter().filter(is_left).chain(&made).cloned().collect();
     made.sort_by_key(Vec::len);
     let ours = edits.of_same_kind([kept, added.each()].concat());
-    Ok(Addition::Write { after, original, added, removed, ours, made })
+    let set = still_set(earlier, &[], &ours);
+    Ok(Addition::Write { after, original, added, removed, ours, set, made })
+}
+
+/// Returns the fields that setup has set by now in entries of the user. One in an entry of setup's own goes with that entry.
+fn still_set(earlier: Option<&Earlier>, new: &[SetField], ours: &FileEdits) -> Vec<SetField> {
+    let before = earlier.map(|earlier| earlier.record.set.as_slice()).unwrap_or_default();
+    let mut set = mend_command::joined(before, new);
+    let ours = ours.each();
+    set.retain(|field| !ours.iter().any(|edit| edit.path() == field.entry()));
+    set
 }
 
 /// What decides whether an entry is corrected that setup did not write as it is.
@@ -105,9 +121,52 @@ pub struct Surroundings<'a> {
     pub is_of_project: bool,
 }
 
-/// Plans like [`plan_addition`]. Before that, it corrects the command line of an entry that the user has written or changed, if it starts
-/// the bridge from a place where it no longer is, or with arguments that it does not take; in a project's file only if the entry has
-/// nothing that setup does not write.
+/// How an entry stands that is present in setup's place.
+enum Standing {
+    /// It leads a team already, with arguments of its owner.
+    Leads,
+    /// Its owner meant the bridge, and it has to be corrected.
+    Wrong(Wrong),
+    /// It joins a team.
+    Joins,
+    /// Setup wrote it, or it is no concern of setup's, or not to be believed.
+    Other,
+}
+
+impl Surroundings<'_> {
+    /// Says whether an entry starts the bridge from a place where it is not.
+    fn is_gone(&self, present: &Value) -> bool {
+        runs_bridge(present) && (self.is_missing)(present["command"].as_str().unwrap_or_default())
+    }
+
+    fn judge(&self, entry: &Entry, present: &Value, earlier: Option<&Earlier>) -> Standing {
+        let is_ours = || !self.is_of_project || further_fields(present, &entry.value).is_empty();
+        if !runs_bridge(present) || is_recorded(entry, present, earlier) || !is_ours() {
+            return Standing::Other;
+        }
+        let role = match started_server(present, self.judge_arguments) {
+            Ok(server) => server.role,
+            Err(_) => return Standing::Wrong(Wrong::Arguments),
+        };
+        let has_same = |key: &str| present.get(key) == entry.value.get(key);
+        // With other arguments, a repository would decide what is the user's to decide.
+        if self.is_of_project && !has_same("args") {
+            return Standing::Other;
+        }
+        // A project's file that names no path serves all who share it.
+        let is_bare = present["command"].as_str().is_some_and(|command| !command.contains('/'));
+        let is_shared = self.is_of_project && is_bare && !self.is_gone(present);
+        match role {
+            ServerRole::Peer => Standing::Joins,
+            ServerRole::Orchestrator if has_same("command") || is_shared => Standing::Leads,
+            ServerRole::Orchestrator => Standing::Wrong(Wrong::Program),
+        }
+    }
+}
+
+/// Plans like [`plan_addition`]. Before that, it takes over an entry for the bridge that the user has written or changed: it sets the program
+/// if that is another one, also if it is named without a path, and the arguments too if the bridge does not take them. In a project's file it
+/// does so only if the entry has nothing that setup does not write.
 pub fn plan_correction(
     now: Option<&str>,
     edits: &FileEdits,
@@ -118,26 +177,19 @@ pub fn plan_correction(
     let Some(text) = now else {
         return plan_addition(now, edits, client, earlier);
     };
-    let is_gone = |present: &Value| {
-        let command = present["command"].as_str().unwrap_or_default();
-        runs_bridge(present) && (around.is_missing)(command)
+    let look = |entry: &Entry, present: &Value| match around.judge(entry, present, earlier) {
+        Standing::Wrong(wrong) => Some(wrong),
+        Standing::Leads | Standing::Joins | Standing::Other => None,
     };
-    let look = |entry: &Entry, present: &Value| {
-        let is_ours = || !around.is_of_project || further_fields(present, &entry.value).is_empty();
-        if !runs_bridge(present) || is_recorded(entry, present, earlier) || !is_ours() {
-            return None;
-        }
-        if wrong_arguments(present, around.judge_arguments).is_some() {
-            return Some(Wrong::Arguments);
-        }
-        let has_our_arguments = present.get("args") == entry.value.get("args");
-        (is_gone(present) && has_our_arguments).then_some(Wrong::Program)
-    };
-    let Some(mended) = mend_command::mend(text, edits, look)? else {
-        return plan_addition(now, edits, client, earlier).map_err(|error| match error {
+    let mended = mend_command::mend(text, edits, look)?;
+    let mended_text = mended.as_ref().map_or(text, |mended| mended.text.as_str());
+    let edits = &unsettled(mended_text, edits, earlier, around)?;
+    let planned = plan_addition(Some(mended_text), edits, client, earlier);
+    let Some(mended) = mended else {
+        return planned.map_err(|error| match error {
             EditError::Moved { path, command } => {
                 let present = value_at(text, edits, &path).ok().flatten();
-                match present.filter(is_gone) {
+                match present.filter(|present| around.is_gone(present)) {
                     Some(gone) => EditError::Gone { path, gone: started_by(&gone), command },
                     None => EditError::Moved { path, command },
                 }
@@ -147,27 +199,57 @@ pub fn plan_correction(
     };
     let joined =
         |ours: FileEdits, more: FileEdits| edits.of_same_kind([ours.each(), more.each()].concat());
-    Ok(match plan_addition(Some(&mended.text), edits, client, earlier)? {
-        Addition::Nothing => Addition::Write {
-            after: mended.text,
-            original: original(text, earlier)?,
-            added: mended.added,
-            removed: mended.removed,
-            ours: earlier.map_or_else(
-                || edits.of_same_kind(Vec::new()),
-                |earlier| earlier.record.added.clone(),
-            ),
-            made: earlier.map(|earlier| earlier.record.made.clone()).unwrap_or_default(),
-        },
+    let original = original(text, earlier)?;
+    Ok(match planned? {
+        Addition::Nothing => {
+            let nothing = || edits.of_same_kind(Vec::new());
+            let ours = earlier.map_or_else(nothing, |earlier| earlier.record.added.clone());
+            Addition::Write {
+                after: mended.text,
+                original,
+                added: mended.added,
+                removed: mended.removed,
+                set: still_set(earlier, &mended.set, &ours),
+                ours,
+                made: earlier.map(|earlier| earlier.record.made.clone()).unwrap_or_default(),
+            }
+        }
         Addition::Write { after, added, removed, ours, made, .. } => Addition::Write {
             after,
-            original: original(text, earlier)?,
+            original,
             added: joined(mended.added, added),
             removed: joined(mended.removed, removed),
+            set: still_set(earlier, &mended.set, &ours),
             ours,
             made,
         },
     })
+}
+
+/// Returns the edits without the entries in whose place one of the user leads already. Refuses a file in which one joins.
+fn unsettled(
+    text: &str,
+    edits: &FileEdits,
+    earlier: Option<&Earlier>,
+    around: Surroundings<'_>,
+) -> Result<FileEdits, EditError> {
+    let mut needed = Vec::new();
+    for edit in edits.each() {
+        let JsonEdit::Entry(entry) = &edit else {
+            needed.push(edit);
+            continue;
+        };
+        let present = value_at(text, edits, &entry.path)?;
+        match present.map_or(Standing::Other, |present| around.judge(entry, &present, earlier)) {
+            Standing::Leads => {}
+            Standing::Joins => {
+                let (path, arguments) = (entry.path.clone(), entry.value["args"].to_string());
+                return Err(EditError::Joins { path, arguments });
+            }
+            Standing::Wrong(_) | Standing::Other => needed.push(edit),
+        }
+    }
+    Ok(edits.of_same_kind(needed))
 }
 
 /// Returns a file without the edits of an earlier setup; none if there would be no file.
@@ -265,7 +347,8 @@ pub fn plan_removal(now: &str, earlier: &Earlier) -> Result<Removal, EditError> 
             return Ok(Removal::Write(original.clone()));
         }
     }
-    let left = take_out(now, &record.added, &record.made)?;
+    let (left, _, _) = mend_command::put_back(now, &record.added, &record.set)?;
+    let left = take_out(&left, &record.added, &record.made)?;
     if left == now {
         return Ok(Removal::Nothing);
     }
@@ -303,7 +386,14 @@ pub fn remaining(now: &str, earlier: &Earlier) -> Result<Remaining, EditError> {
             }
         }
     }
-    Ok(Remaining { ours: record.added.of_same_kind(ours), further_fields, others })
+    let (_, replaced, put_back) = mend_command::put_back(now, &record.added, &record.set)?;
+    Ok(Remaining {
+        ours: record.added.of_same_kind(ours),
+        replaced,
+        put_back,
+        further_fields,
+        others,
+    })
 }
 
 /// Returns the edits without the entries that start this program already. The user may have changed their other fields.

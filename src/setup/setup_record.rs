@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::edits::config_edit::FileEdits;
+use super::edits::mend_command::SetField;
 use crate::domain::limits::MAX_CLIENT_FILE_BYTES;
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::sys::fs::bounded_file;
@@ -48,6 +49,9 @@ pub struct SetupRecord {
     /// The hash of the file that setup wrote.
     written_sha256: String,
     pub added: FileEdits,
+    /// What setup has set in an entry that the user has written.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set: Vec<SetField>,
     /// The tables and lists that were created for the edits.
     pub made: Vec<Vec<String>>,
     /// The directories that were created for the file, the outermost first. They are on record before they are created.
@@ -79,9 +83,17 @@ impl SetupRecord {
             original_sha256: original.map(|text| sha256(text.as_bytes())),
             written_sha256: sha256(written.as_bytes()),
             added,
+            set: Vec::new(),
             made,
             directories: Vec::new(),
         }
+    }
+
+    /// Adds what setup sets in entries of the user.
+    #[must_use]
+    pub fn with_set(mut self, set: &[SetField]) -> Self {
+        self.set = set.to_vec();
+        self
     }
 
     /// Returns the clients for which setup has changed the file.

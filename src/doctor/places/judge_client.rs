@@ -103,7 +103,13 @@ impl ExaminedFile {
     }
 
     /// Says how its entry, whose program is missing, gets the right one.
-    fn correction(&self, written: &Written, entry: &Value, set_up: &str, own: &str) -> String {
+    fn correction(
+        &self,
+        written: &Written,
+        (entry, role): (&Value, ServerRole),
+        set_up: &str,
+        own: &str,
+    ) -> String {
         let key = self.key(written);
         let expected = written.expected.as_ref();
         let has_our_arguments = expected.is_some_and(|ours| ours.get("args") == entry.get("args"));
@@ -112,7 +118,7 @@ impl ExaminedFile {
                 "set `command` of {key} to `{own}`, or remove the entry (`{removal}` in {}) and {set_up}",
                 directory.shown()
             ),
-            Scope::User if has_our_arguments => {
+            Scope::User if role == ServerRole::Orchestrator => {
                 format!("{set_up}, which sets its program to `{own}`")
             }
             Scope::Project if has_our_arguments => {
@@ -247,7 +253,8 @@ fn judge_command_line(
     if !(programs.is_executable)(command) {
         let command = program_of(command);
         let says = format!("{place} starts `{command}`, which does not exist or is not executable");
-        return problem(says, file.correction(written, entry, set_up, programs.own));
+        let correction = file.correction(written, (entry, server.role), set_up, programs.own);
+        return problem(says, correction);
     }
     if let Some(missing) = server.missing_project(programs.is_directory) {
         let missing = beginning(&missing.to_string_lossy(), CLIENT_WORD_CHARS);

@@ -99,6 +99,12 @@ pub enum EditError {
     )]
     OtherArguments { path: Vec<String>, arguments: String },
     #[error(
+        "{} starts this program as a peer, which joins a team and leads none. To let setup connect a client that leads, set its `args` by \
+         hand to `{arguments}`, or remove that entry",
+        place(path)
+    )]
+    Joins { path: Vec<String>, arguments: String },
+    #[error(
         "{} has been changed since setup wrote it, and starts a program that is missing: `{gone}`. Correct its `command` by hand: `{command}`",
         place(path)
     )]

@@ -176,6 +176,15 @@ pub(in crate::setup) fn replace_value(
     if value_at(&text, path)?.as_ref() == Some(new) { Ok(text) } else { Err(EditError::NotKept) }
 }
 
+/// Removes the value under these keys, with its key. The rest stays.
+pub(in crate::setup) fn remove_value(text: &str, path: &[String]) -> Result<String, EditError> {
+    let (mark, root) = parse(text)?;
+    if let Some(prop) = find(&root, path)? {
+        remove_field(prop, path)?;
+    }
+    Ok(format!("{mark}{root}"))
+}
+
 fn remove_field(prop: CstObjectProp, path: &[String]) -> Result<(), EditError> {
     let around = prop.parent().map_or(0, |object| object.children().len());
     in_bounds(&path[..path.len().saturating_sub(1)], around)?;

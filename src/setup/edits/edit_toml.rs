@@ -109,6 +109,13 @@ pub(in crate::setup) fn replace_value(
     Ok(document.to_string())
 }
 
+/// Removes the value under these keys, with its key. The rest stays.
+pub(in crate::setup) fn remove_value(text: &str, path: &[String]) -> Result<String, EditError> {
+    let mut document = parse(text)?;
+    remove(&mut document, path);
+    Ok(document.to_string())
+}
+
 /// Refuses a text of which a document would take much memory and time. Each part of a document has one of these characters, or is one of
 /// the few beside it. Texts and comments may have them too, but not as many.
 fn check_size(text: &str) -> Result<(), EditError> {

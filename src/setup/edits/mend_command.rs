@@ -1,9 +1,10 @@
 //! Corrects the command line of an entry that cannot start the bridge, where the owner of the file has written or changed that entry: its
-//! program, its arguments or both, so that the rest of it stays.
+//! program, its arguments or both, so that the rest of it stays. An undo puts back what was there.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::config_edit::{EditError, Entry, FileEdits, JsonEdit, program_of};
+use super::config_edit::{EditError, Entry, FileEdits, JsonEdit, program_of, runs_bridge};
 use super::{edit_json, edit_toml};
 use crate::domain::limits::CLIENT_WORD_CHARS;
 use crate::domain::text::visible_letters::beginning;
@@ -37,6 +38,27 @@ pub(in crate::setup) struct Mended {
     /// The programs and arguments that are no longer in it, as they may be shown, and those that have taken their places.
     pub(in crate::setup) removed: FileEdits,
     pub(in crate::setup) added: FileEdits,
+    /// The same, for an undo.
+    pub(in crate::setup) set: Vec<SetField>,
+}
+
+/// A field that setup has set in an entry of the owner's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SetField {
+    /// The keys that lead to the field.
+    pub path: Vec<String>,
+    /// Its value before; none if there was no such field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Value>,
+    /// The value that setup has written.
+    pub value: Value,
+}
+
+impl SetField {
+    /// Returns the keys that lead to its entry.
+    pub(in crate::setup) fn entry(&self) -> &[String] {
+        self.path.split_last().map_or(&[], |(_, entry)| entry)
+    }
 }
 
 /// Puts the command line of each of setup's entries into a text, where `look` finds that of the entry which is present wrong. Returns none
@@ -47,7 +69,7 @@ pub(in crate::setup) fn mend(
     look: impl Fn(&Entry, &Value) -> Option<Wrong>,
 ) -> Result<Option<Mended>, EditError> {
     let mut mended = text.to_owned();
-    let (mut removed, mut added) = (Vec::new(), Vec::new());
+    let (mut removed, mut added, mut set_fields) = (Vec::new(), Vec::new(), Vec::new());
     for edit in edits.each() {
         let JsonEdit::Entry(entry) = edit else {
             continue;
@@ -64,16 +86,68 @@ pub(in crate::setup) fn mend(
                 continue;
             }
             let path = [entry.path.as_slice(), &[(*field).to_owned()]].concat();
-            let new = JsonEdit::Entry(Entry { path: path.clone(), value });
+            let new = JsonEdit::Entry(Entry { path: path.clone(), value: value.clone() });
             mended = set(&mended, edits, &new, before.is_some())?;
-            let old = before.map(|before| Entry { path, value: for_display(field, before) });
-            removed.extend(old.map(JsonEdit::Entry));
+            removed.extend(before.map(|before| shown(&path, before)));
             added.push(new);
+            set_fields.push(SetField { path, before: before.cloned(), value });
         }
     }
     let is_mended = !added.is_empty();
     let (removed, added) = (edits.of_same_kind(removed), edits.of_same_kind(added));
-    Ok(is_mended.then_some(Mended { text: mended, removed, added }))
+    Ok(is_mended.then_some(Mended { text: mended, removed, added, set: set_fields }))
+}
+
+/// Returns all fields that two changes have set, each with its value before the first.
+pub(in crate::setup) fn joined(earlier: &[SetField], later: &[SetField]) -> Vec<SetField> {
+    let mut all = earlier.to_vec();
+    for field in later {
+        match all.iter_mut().find(|known| known.path == field.path) {
+            Some(known) if Some(&known.value) == field.before.as_ref() => {
+                known.value = field.value.clone();
+            }
+            // The owner has changed it in between.
+            Some(known) => *known = field.clone(),
+            None => all.push(field.clone()),
+        }
+    }
+    all
+}
+
+/// Puts back the fields that still have setup's value, in entries that start the bridge. Returns the text with what is no longer in it, as
+/// it may be shown, and what has taken its place.
+pub(in crate::setup) fn put_back(
+    text: &str,
+    kind: &FileEdits,
+    fields: &[SetField],
+) -> Result<(String, FileEdits, FileEdits), EditError> {
+    let mut left = text.to_owned();
+    let (mut removed, mut added) = (Vec::new(), Vec::new());
+    for field in fields.iter().rev() {
+        let Some(entry) = value_at(&left, kind, field.entry())? else {
+            continue;
+        };
+        let key = field.path.last().map(String::as_str).unwrap_or_default();
+        if !runs_bridge(&entry) || entry.get(key) != Some(&field.value) {
+            continue;
+        }
+        removed.push(shown(&field.path, &field.value));
+        left = match &field.before {
+            Some(before) => {
+                added.push(shown(&field.path, before));
+                let old = Entry { path: field.path.clone(), value: before.clone() };
+                set(&left, kind, &JsonEdit::Entry(old), true)?
+            }
+            None => remove(&left, kind, &field.path)?,
+        };
+    }
+    Ok((left, kind.of_same_kind(removed), kind.of_same_kind(added)))
+}
+
+/// Returns a field with what may be shown of its value.
+fn shown(path: &[String], value: &Value) -> JsonEdit {
+    let key = path.last().map(String::as_str).unwrap_or_default();
+    JsonEdit::Entry(Entry { path: path.to_owned(), value: for_display(key, value) })
 }
 
 fn value_at(text: &str, kind: &FileEdits, path: &[String]) -> Result<Option<Value>, EditError> {
@@ -120,6 +194,13 @@ fn set(
         FileEdits::Toml(_) if is_there => edit_toml::replace_value(text, path, value),
         FileEdits::Json(edits) => edit_json::add(text, &edits).map(|edited| edited.text),
         FileEdits::Toml(entries) => edit_toml::add(text, &entries).map(|edited| edited.text),
+    }
+}
+
+fn remove(text: &str, kind: &FileEdits, path: &[String]) -> Result<String, EditError> {
+    match kind {
+        FileEdits::Json(_) => edit_json::remove_value(text, path),
+        FileEdits::Toml(_) => edit_toml::remove_value(text, path),
     }
 }
 
@@ -210,6 +291,40 @@ mod tests {
         assert_eq!(shown(json!(["sk-0SECRET", 7])), json!(["(not shown)", "(not shown)"]));
         assert_eq!(shown(json!("SECRET all")), json!("(not shown)"));
         assert_eq!(shown(json!({ "a": "SECRET" })), json!("(not shown)"));
+    }
+
+    #[test]
+    fn what_was_set_is_put_back_unless_the_owner_has_changed_it_since() {
+        let json = |entries: Vec<Entry>| {
+            FileEdits::Json(entries.into_iter().map(JsonEdit::Entry).collect())
+        };
+        let toml = "[servers.bridge] # mine\ncommand = \"/old/cli-team-bridge\"\n";
+        let text = r#"{"servers": {"bridge": { "command":"/old/cli-team-bridge" /* b */ }}}"#;
+        for (text, of) in [(text, json as fn(_) -> _), (toml, FileEdits::Toml)] {
+            let path = ["servers", "bridge"].map(str::to_owned).to_vec();
+            let to = |program: &str| {
+                let value = json!({ "command": program, "args": ["a"] });
+                of(vec![Entry { path: path.clone(), value }])
+            };
+            let mend = |text: &str, program: &str| {
+                mend(text, &to(program), |_, _| Some(Wrong::Arguments)).unwrap().unwrap()
+            };
+            let one = mend(text, "/one/cli-team-bridge");
+            let two = mend(&one.text, "/two/cli-team-bridge");
+            let set = joined(&one.set, &two.set);
+            let (left, removed, added) = put_back(&two.text, &to(""), &set).unwrap();
+            assert_eq!(left, text);
+            let shown = |edits: FileEdits| {
+                edits.each().iter().map(|edit| edit.value().clone()).collect::<Vec<_>>()
+            };
+            assert_eq!(shown(removed), [json!(["a"]), json!("/two/cli-team-bridge")]);
+            assert_eq!(shown(added), [json!("/old/cli-team-bridge")]);
+            let own = two.text.replace("/two/", "/mine/");
+            let (left, ..) = put_back(&own, &to(""), &set).unwrap();
+            assert_eq!(left, text.replace("/old/", "/mine/"));
+            let foreign = two.text.replace("/two/cli-team-bridge", "/x");
+            assert_eq!(put_back(&foreign, &to(""), &set).unwrap().0, foreign);
+        }
     }
 
     #[test]

@@ -96,12 +96,13 @@ impl PlannedFile {
 
     /// Keeps the original, makes the change, and reports it.
     pub(super) fn write(&self, owner: Owner<'_>, records: &Records) -> Result<(), Failure> {
-        let Addition::Write { after, original, ours, made, .. } = &self.addition else {
+        let Addition::Write { after, original, ours, set, made, .. } = &self.addition else {
             return Ok(());
         };
         let change = (ours.clone(), made.clone());
         let path = &self.now.path;
-        let mut record = SetupRecord::new(owner, path, original.as_deref(), after, change);
+        let record = SetupRecord::new(owner, path, original.as_deref(), after, change);
+        let mut record = record.with_set(set);
         if let Some(earlier) = &self.earlier {
             record = record.following(&earlier.record);
         }

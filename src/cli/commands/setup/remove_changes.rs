@@ -147,7 +147,11 @@ fn show(planned: &PlannedRemoval) {
         Removal::Delete => output::say(&format!("\n{file}, which setup created: removed")),
         Removal::Write(_) => {
             output::say(&format!("\n{file}:"));
-            for line in remaining.iter().flat_map(|found| shown_edits::lines('-', &found.ours)) {
+            let lines = |found: &Remaining| {
+                let gone = [&found.replaced, &found.ours].map(|it| shown_edits::lines('-', it));
+                [gone.concat(), shown_edits::lines('+', &found.put_back)].concat()
+            };
+            for line in remaining.iter().flat_map(|found| lines(found)) {
                 output::say(&format!("  {line}"));
             }
         }

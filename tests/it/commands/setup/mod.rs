@@ -5,3 +5,4 @@ pub(crate) mod setup_and_undo;
 pub(crate) mod setup_foreign;
 pub(crate) mod setup_killed;
 pub(crate) mod setup_remove;
+pub(crate) mod setup_taken_over;
