@@ -8,6 +8,7 @@ use toml_edit::{Array, DocumentMut, Item, Table, TableLike, value};
 use super::config_edit::{
     EditError, Edited, Entry, FileEdits, in_written_order, runs_bridge, started_by,
 };
+use super::line_ends;
 use crate::domain::limits::MAX_CLIENT_TOML_PARTS;
 
 /// Says whether a text already contains all entries exactly.
@@ -55,7 +56,7 @@ pub(in crate::setup) fn add(text: &str, entries: &[Entry]) -> Result<Edited, Edi
         table.insert(key, table_of(&entry.value));
         added.push(entry.clone());
     }
-    let written = document.to_string();
+    let written = written(text, &document);
     let is_kept = added.is_empty() || has(&written, &added)?;
     if !is_kept {
         return Err(EditError::NotKept);
@@ -86,7 +87,7 @@ pub(in crate::setup) fn take_out(
         }
     }
     // A written document may end with a line break that the text does not have.
-    Ok(if is_changed { document.to_string() } else { text.to_owned() })
+    Ok(if is_changed { written(text, &document) } else { text.to_owned() })
 }
 
 /// Replaces the value under these keys with another one. The rest stays.
@@ -106,14 +107,14 @@ pub(in crate::setup) fn replace_value(
     let decor = present.decor().clone();
     *present = inline(new).into_value().map_err(|_| EditError::NotKept)?;
     *present.decor_mut() = decor;
-    Ok(document.to_string())
+    Ok(written(text, &document))
 }
 
 /// Removes the value under these keys, with its key. The rest stays.
 pub(in crate::setup) fn remove_value(text: &str, path: &[String]) -> Result<String, EditError> {
     let mut document = parse(text)?;
     remove(&mut document, path);
-    Ok(document.to_string())
+    Ok(written(text, &document))
 }
 
 /// Refuses a text of which a document would take much memory and time. Each part of a document has one of these characters, or is one of
@@ -130,8 +131,14 @@ pub(super) fn parts(text: &str, most: usize) -> usize {
     text.bytes().filter(|byte| b"\n.,=[{#".contains(byte)).take(most.saturating_add(1)).count()
 }
 
+/// Writes an edited document of a text. The document itself has `\n` at the end of each line, and no byte order mark.
+fn written(text: &str, document: &DocumentMut) -> String {
+    line_ends::like(text, &document.to_string())
+}
+
 fn parse(text: &str) -> Result<DocumentMut, EditError> {
     check_size(text)?;
+    let text = &*line_ends::plain(text);
     // A written document always ends with a line break.
     let ended = if text.is_empty() || text.ends_with('\n') {
         Cow::Borrowed(text)

@@ -7,4 +7,5 @@ pub(in crate::setup) mod edit_json;
 pub(in crate::setup) mod edit_toml;
 pub mod entry_arguments;
 pub mod json_reader;
+mod line_ends;
 pub(in crate::setup) mod mend_command;

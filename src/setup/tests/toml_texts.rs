@@ -74,3 +74,17 @@ fn a_text_without_our_entry_stays_as_it_is() {
         assert_eq!(take_out(text, &[ours()], &made).as_deref(), Ok(text));
     }
 }
+
+#[test]
+fn line_ends_and_the_mark_stay() {
+    for text in [
+        "\u{feff}# mine\r\nmodel = \"x\"\r\n[b]\r\nc = 1",
+        "a = 1\r\n\r\n[b]\nc = \"\"\"\r\nx\"\"\"\r\n",
+    ] {
+        let edited = add(text, &[ours()]).unwrap();
+        assert!(edited.text.starts_with(text), "{:?}", edited.text);
+        assert!(edited.text.ends_with("150\r\n") && has(&edited.text, &[ours()]).unwrap());
+        let left = take_out(&edited.text, added(&edited.added), &edited.made).unwrap();
+        assert_eq!(left.trim_end(), text.trim_end());
+    }
+}

@@ -331,3 +331,30 @@ async fn a_projects_file_that_would_become_too_long_is_left_alone() {
         "it is as it was"
     );
 }
+
+/// As editors on Windows write them, perhaps in a folder that both systems share.
+#[tokio::test]
+async fn a_file_keeps_its_line_ends_and_its_mark() {
+    for (client, file, text) in [
+        ("codex", ".codex/config.toml", "\u{feff}# mine\r\nmodel = \"x\"\r\n"),
+        ("codex", ".codex/config.toml", "# mine\r\nmodel = \"x\"\n\r\n"),
+        ("cursor", ".cursor/mcp.json", "\u{feff}{\r\n  \"mine\": 1\r\n}\r\n"),
+    ] {
+        let stage = stage(&[]);
+        write(&stage, file, text);
+        let (is_done, said) = setup(&stage, &["--yes", "--client", client]).await;
+        assert!(is_done, "{said}");
+        let path = stage.home().join(file);
+        let written = fs::read_to_string(&path).unwrap();
+        let mark = text.chars().next().unwrap();
+        assert!(written.starts_with(mark) && written.contains("orchestrator"), "{written:?}");
+        let added = written.lines().count() - text.lines().count();
+        let ends = |text: &str| text.matches("\r\n").count();
+        assert_eq!(ends(&written) - ends(text), added, "{written:?}");
+        // Its user goes on with it, so the original is not restored.
+        fs::write(&path, written.replace("mine", "MINE")).unwrap();
+        let (is_done, said) = setup(&stage, &["--remove", "--yes"]).await;
+        assert!(is_done, "{said}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), text.replace("mine", "MINE"));
+    }
+}
