@@ -283,10 +283,11 @@ fn recorded(text: &str, edits: &FileEdits, client: &str, record: &SetupRecord) -
             continue;
         };
         let mut here = edits.iter().filter(|new| new.path() == edit.path()).peekable();
-        let is_exact = if edit.is_item() {
-            present.as_array().is_some_and(|list| list.contains(edit.value()))
-        } else {
-            present == *edit.value()
+        let is_exact = match &edit {
+            JsonEdit::Item(item) => {
+                present.as_array().is_some_and(|list| list.iter().any(|one| item.is_in(one)))
+            }
+            JsonEdit::Entry(entry) => present == entry.value,
         };
         if !is_exact && (edit.is_item() || !runs_bridge(&present)) {
             continue;
@@ -377,11 +378,14 @@ pub fn remaining(now: &str, earlier: &Earlier) -> Result<Remaining, EditError> {
                 others.push(format!("`{key}`, which setup did not write: `{runs}`"));
             }
             JsonEdit::Item(item) => {
-                let is_exact = |list: &Vec<Value>| list.contains(&item.value);
-                if present.as_array().is_some_and(is_exact) {
+                let is_there = |list: &Vec<Value>| list.iter().any(|one| item.is_in(one));
+                if present.as_array().is_some_and(is_there) {
                     ours.push(edit);
                 } else if !edit_json::lacks(now, item)? {
-                    others.push(format!("an item of `{key}`, changed since setup wrote it"));
+                    let hint = "remove it by hand if you do not need it";
+                    others.push(format!(
+                        "an item of `{key}` that names this program, changed since setup wrote it; {hint}"
+                    ));
                 }
             }
         }

@@ -125,6 +125,28 @@ impl SetupRecord {
     }
 }
 
+/// A place without which nothing can be said about a recorded file, and that is not there now: the project may have moved, or a disk may
+/// not be mounted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MissingPlace {
+    Project(PathBuf),
+    /// A directory outside of the home directory. There, it may be a client that was removed.
+    Directory(PathBuf),
+}
+
+/// Returns the place of a recorded file if that is not there now.
+pub fn missing_place(record: &SetupRecord, home: &Path) -> Option<MissingPlace> {
+    if let Some(project) = &record.project {
+        // The place of a disk that is not mounted is an empty directory.
+        let is_empty = || std::fs::read_dir(project).is_ok_and(|mut it| it.next().is_none());
+        let is_there = project.is_dir() && !is_empty();
+        return (!is_there).then(|| MissingPlace::Project(project.clone()));
+    }
+    let made = record.directories.first().unwrap_or(&record.file);
+    let directory = made.parent().filter(|directory| !directory.starts_with(home))?;
+    (!directory.exists()).then(|| MissingPlace::Directory(directory.to_owned()))
+}
+
 /// All of a user's records.
 #[derive(Clone, Debug)]
 pub struct Records {
@@ -180,6 +202,11 @@ impl Records {
     /// Returns the path of a file's kept original.
     pub fn original_path(&self, record: &SetupRecord) -> PathBuf {
         self.directory.path().join(format!("{}{ORIGINAL}", name_of(&record.file)))
+    }
+
+    /// Returns the path of a file's record.
+    pub fn record_path(&self, record: &SetupRecord) -> PathBuf {
+        self.directory.path().join(format!("{}.json", name_of(&record.file)))
     }
 
     /// Removes the record of a change that was undone. The folder goes with its last record.

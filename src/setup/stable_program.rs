@@ -89,8 +89,12 @@ pub fn lasting_search_path(search_path: Option<&OsStr>) -> Option<OsString> {
     std::env::join_paths(folders).ok()
 }
 
-/// Returns how the user calls the program at this path later: by its name where that finds it, else by the path.
+/// Returns how the user calls the program at this path later: by its name where that finds it, else by the path. Where nothing is, the
+/// program runs from a package cache, and was not copied out of it.
 pub fn later_call(program: &Path, search_path: Option<&OsStr>) -> String {
+    if !program.exists() {
+        return format!("npx -y {PROGRAM}");
+    }
     let lasting = lasting_search_path(search_path);
     match find_program(Path::new(PROGRAM), lasting.as_deref()) {
         Some(found) if is_same(&found, program) => PROGRAM.to_owned(),
@@ -273,6 +277,7 @@ mod tests {
         check(&[&cache], by_path);
         check(&[&other, &bin], by_path);
         assert_eq!(later_call(&bin, None), by_path);
+        assert_eq!(later_call(&around.join("none"), None), "npx -y cli-team-bridge");
         assert!(is_same(&cache, &bin) && !is_same(&other, &bin));
         assert!(!is_same(&around.join("none"), &around.join("none")));
     }

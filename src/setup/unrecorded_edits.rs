@@ -136,15 +136,20 @@ impl Present {
             let Some(place) = self.places.iter_mut().find(|place| place.path == path) else {
                 continue;
             };
-            let is_list = place.is_list;
-            for mut value in
-                place.values.extract_if(.., |value| has_form(value, expected, !is_list))
-            {
-                let path = path.to_owned();
-                if is_list {
+            if let JsonEdit::Item(item) = edit {
+                let has_ours =
+                    |value: &mut Value| has_form(value, expected, false) || item.is_in(value);
+                for value in place.values.extract_if(.., has_ours) {
+                    // What others have added to a group of hooks stays, and is not shown.
+                    let is_ours_alone = has_form(&value, expected, false);
+                    let value = if is_ours_alone { value } else { expected.clone() };
+                    let path = path.to_owned();
                     self.ours.push(JsonEdit::Item(Item { path, value, same_purpose: None }));
-                    continue;
                 }
+                continue;
+            }
+            for mut value in place.values.extract_if(.., |value| has_form(value, expected, true)) {
+                let path = path.to_owned();
                 if let Some(fields) = value.as_object_mut() {
                     let further = fields.keys().filter(|key| expected.get(key.as_str()).is_none());
                     self.further_fields.extend(further.cloned());

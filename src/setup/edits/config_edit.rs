@@ -247,6 +247,32 @@ pub(in crate::setup) fn has_form(value: &Value, expected: &Value, may_have_more:
     }
 }
 
+impl Item {
+    /// Says whether an item of the list is this one, or a group of hooks that runs this one's, perhaps with another limit or beside others.
+    pub(in crate::setup) fn is_in(&self, present: &Value) -> bool {
+        *present == self.value || hooks_of(present).any(|hook| self.runs(hook))
+    }
+
+    /// Says whether a group of hooks has nothing but this one's, so that it goes with it.
+    pub(in crate::setup) fn is_alone_in(&self, group: &Value) -> bool {
+        let fields = group.as_object().into_iter().flatten();
+        hooks_of(group).all(|hook| self.runs(hook))
+            && fields.into_iter().all(|(key, _)| self.value.get(key).is_some())
+    }
+
+    /// Says whether a hook runs the command of this one.
+    pub(in crate::setup) fn runs(&self, hook: &Value) -> bool {
+        let is_same = |ours: &Value| {
+            ["type", "command"].iter().all(|key| ours.get(key).is_some() && ours[key] == hook[key])
+        };
+        hooks_of(&self.value).any(is_same)
+    }
+}
+
+fn hooks_of(group: &Value) -> impl Iterator<Item = &Value> {
+    group["hooks"].as_array().into_iter().flatten()
+}
+
 impl JsonEdit {
     /// Returns the keys of the value, or of the list that it is in.
     pub(in crate::setup) fn path(&self) -> &[String] {

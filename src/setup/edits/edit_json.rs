@@ -140,15 +140,8 @@ pub(in crate::setup) fn take_out(
                 }
             }
             JsonEdit::Item(item) => {
-                let list = list_at(&root, &item.path)?;
-                let found = list.and_then(|list| {
-                    let mut all = elements(&list);
-                    let (node, _) = all.find(|(_, value)| *value == item.value)?;
-                    Some((list, node))
-                });
-                if let Some((list, node)) = found {
-                    in_bounds(&item.path, list.children().len())?;
-                    node.remove();
+                if let Some(list) = list_at(&root, &item.path)? {
+                    take_out_item(&list, item)?;
                 }
             }
         }
@@ -161,6 +154,29 @@ pub(in crate::setup) fn take_out(
         }
     }
     Ok(format!("{mark}{root}"))
+}
+
+/// Removes an item from its list. Of a group of hooks with others in it, only ours goes.
+fn take_out_item(list: &CstArray, item: &Item) -> Result<(), EditError> {
+    if let Some((node, _)) = elements(list).find(|(_, value)| *value == item.value) {
+        in_bounds(&item.path, list.children().len())?;
+        node.remove();
+        return Ok(());
+    }
+    for (node, value) in elements(list).filter(|(_, value)| item.is_in(value)) {
+        in_bounds(&item.path, list.children().len())?;
+        if item.is_alone_in(&value) {
+            node.remove();
+            continue;
+        }
+        let group = node.as_object().and_then(|group| group.array_value("hooks"));
+        let Some(hooks) = group else { continue };
+        in_bounds(&item.path, hooks.children().len())?;
+        for (hook, _) in elements(&hooks).filter(|(_, hook)| item.runs(hook)) {
+            hook.remove();
+        }
+    }
+    Ok(())
 }
 
 /// Replaces the value under these keys with another one. The rest stays.

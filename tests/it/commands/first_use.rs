@@ -378,7 +378,9 @@ async fn the_demo_and_a_removed_setup_name_the_next_step() {
     assert!(said.contains("\nnext: install Claude Code or another client, then run"), "{said}");
     let (code, said) = ended(&stage, &["setup", "--remove", "--yes"]).await;
     assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains("\nnext: `cli-team-bridge setup` connects your clients."), "{said}");
+    let program = env!("CARGO_BIN_EXE_cli-team-bridge");
+    let next = format!("\nnext: `{program} setup` connects your clients.");
+    assert!(said.contains(&next), "it is not on PATH: {said}");
 }
 
 #[tokio::test]

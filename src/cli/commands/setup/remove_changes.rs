@@ -1,19 +1,20 @@
 //! `setup --remove`: undoes setup's changes file by file, and finally removes its copy of this program. Clients without a record are
 //! looked at by `remove_unrecorded`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::questions::Asking;
 use super::remove_unrecorded::Unrecorded;
 use super::setup_arguments::SetupArguments;
 use super::shown_edits;
-use crate::cli::{Failure, output};
+use crate::cli::{Failure, find_project, output};
 use crate::config::quoted;
+use crate::domain::text::shell_word::shell_word;
 use crate::setup::config_file::{ConfigFile, remove_empty};
 use crate::setup::edits::config_edit::named_fields;
 use crate::setup::known_client::Places;
 use crate::setup::setup_plan::{Earlier, Remaining, Removal, plan_removal, remaining};
-use crate::setup::setup_record::{Records, SetupRecord};
+use crate::setup::setup_record::{MissingPlace, ProgramCopy, Records, SetupRecord, missing_place};
 use crate::setup::stable_program;
 
 /// The planned undo of one file.
@@ -25,12 +26,32 @@ struct PlannedRemoval {
     remaining: Option<Remaining>,
 }
 
-/// Undoes the recorded changes. Returns the next step for the user.
+/// What is to be undone.
+#[derive(Clone, Copy)]
+pub(super) struct Removed<'a> {
+    pub(super) arguments: &'a SetupArguments,
+    /// The project whose files are meant, or all files.
+    pub(super) project: Option<&'a Path>,
+    pub(super) places: &'a Places,
+}
+
+/// Finds the project whose changes are to be undone. One that is gone for good is known by its records.
+pub(super) fn project_of(named: Option<&Path>, records: &Records) -> Result<PathBuf, Failure> {
+    let gone = named.filter(|named| !named.exists());
+    if let Some(gone) = gone.map(std::path::absolute).transpose()? {
+        let is_of_it = |record: &SetupRecord| record.project.as_ref() == Some(&gone);
+        if records.all()?.0.iter().any(is_of_it) {
+            return Ok(gone);
+        }
+    }
+    Ok(find_project::find(named)?.root)
+}
+
+/// Undoes the recorded changes. Returns the next step for the user. `later_call` says how the user calls this program then.
 pub(super) fn run(
-    arguments: &SetupArguments,
-    project: Option<&Path>,
-    places: &Places,
+    Removed { arguments, project, places }: Removed<'_>,
     records: &Records,
+    later_call: impl Fn() -> String,
 ) -> Result<String, Failure> {
     let (all, unreadable) = records.all()?;
     let is_named = |client: &str| {
@@ -41,9 +62,16 @@ pub(super) fn run(
             && (project.is_none() || record.project.as_deref() == project)
     };
     let selected: Vec<_> = all.iter().filter(is_selected).cloned().collect();
-    let is_all = selected.len() == all.len() && unreadable.is_empty();
+    let missing: Vec<_> = selected.iter().map(|one| missing_place(one, &places.home)).collect();
+    // Whoever names a place that is not there means its records.
+    let stays = |place: &Option<MissingPlace>| place.is_some() && project.is_none();
+    let is_all = selected.len() == all.len() && unreadable.is_empty() && !missing.iter().any(stays);
     let copy = records.program()?.filter(|_| is_all);
-    let unrecorded = Unrecorded::look(arguments, project, places, records);
+    let unrecorded = match project {
+        // A place that is gone has no files.
+        Some(gone) if !gone.is_dir() => Unrecorded::default(),
+        _ => Unrecorded::look(arguments, project, places, records),
+    };
     let has_recorded = !selected.is_empty() || copy.is_some();
     let mut planned = Vec::new();
     let mut refused: Vec<_> = unreadable.iter().map(ToString::to_string).collect();
@@ -53,10 +81,14 @@ pub(super) fn run(
             "Nothing to undo: setup has no such changes on record, and found no entry of its form.",
         );
         unrecorded.tell_notes();
-        return Ok("next: `cli-team-bridge setup` connects your clients.".to_owned());
+        return Ok(format!("next: `{} setup` connects your clients.", later_call()));
     }
-    for record in selected {
+    for (record, missing) in selected.into_iter().zip(missing) {
         let file = quoted(&record.file);
+        if let Some(place) = missing.filter(|_| project.is_none()) {
+            refused.push(format!("{file}: {}", not_there(&place, &record, records, &later_call())));
+            continue;
+        }
         // One entry may serve several clients.
         let others: Vec<_> = record.clients().filter(|client| !is_named(client)).collect();
         if !others.is_empty() {
@@ -81,7 +113,6 @@ pub(super) fn run(
         asking.refuse_without_terminal()?;
     }
     let is_agreed = has_changes && asking.agrees("Undo this?")?;
-    let mut is_program_gone = false;
     if is_agreed {
         for one in &planned {
             match undo(one, records) {
@@ -91,15 +122,7 @@ pub(super) fn run(
         }
         refused.extend(unrecorded.remove());
         if let Some(copy) = copy.filter(|_| refused.is_empty()) {
-            is_program_gone = stable_program::remove_copy(&copy)?;
-            if is_program_gone {
-                output::tell(&format!("Removed {}.", quoted(&copy.path)));
-            } else {
-                output::tell(&format!(
-                    "{} has changed since setup made it, and stays.",
-                    quoted(&copy.path)
-                ));
-            }
+            remove_copy(&copy)?;
             records.forget_program()?;
         }
     } else {
@@ -107,21 +130,41 @@ pub(super) fn run(
     }
     unrecorded.tell_notes();
     if refused.is_empty() {
-        // Setup copies the program only if `npx` has started it.
-        return Ok(match (is_agreed, is_program_gone) {
-            (true, true) => {
-                "next: restart the clients that are open. `npx -y cli-team-bridge setup` connects them again."
-            }
-            (true, false) => {
-                "next: restart the clients that are open. `cli-team-bridge setup` connects them again."
-            }
-            (false, _) => {
-                "next: run `cli-team-bridge setup --remove` again when you want to undo this."
-            }
-        }
-        .to_owned());
+        let call = later_call();
+        return Ok(if is_agreed {
+            format!("next: restart the clients that are open. `{call} setup` connects them again.")
+        } else {
+            format!("next: run `{call} setup --remove` again when you want to undo this.")
+        });
     }
     Err(format!("not everything could be undone:\n  {}", refused.join("\n  ")).into())
+}
+
+/// Removes setup's copy of the program, and says so.
+fn remove_copy(copy: &ProgramCopy) -> Result<(), Failure> {
+    let path = quoted(&copy.path);
+    output::tell(&if stable_program::remove_copy(copy)? {
+        format!("Removed {path}.")
+    } else {
+        format!("{path} has changed since setup made it, and stays.")
+    });
+    Ok(())
+}
+
+/// Says why the record of a file stays, and until when.
+fn not_there(place: &MissingPlace, record: &SetupRecord, records: &Records, call: &str) -> String {
+    let (MissingPlace::Project(directory) | MissingPlace::Directory(directory)) = place;
+    let forget = match place {
+        MissingPlace::Project(project) => {
+            let project = shell_word(&project.to_string_lossy());
+            format!("`{call} setup --remove --project {project}` forgets it")
+        }
+        MissingPlace::Directory(_) => format!("remove {}", quoted(&records.record_path(record))),
+    };
+    format!(
+        "{} is not there now, so the record stays. Run this again when it is back. If it is gone for good, {forget}",
+        quoted(directory)
+    )
 }
 
 fn plan(record: SetupRecord, records: &Records) -> Result<PlannedRemoval, Failure> {

@@ -107,7 +107,7 @@ impl Unrecorded {
         for (file, found) in files.into_iter().zip(found) {
             let path = quoted(&file.path);
             for place in &found.others {
-                let note = "names this program in a form that setup does not write, and stays";
+                let note = "names this program in a form that setup does not write, and stays; remove it by hand if you do not need it";
                 self.notes.push(format!("{path}: `{place}` {note}"));
             }
             if found.ours.is_empty() {

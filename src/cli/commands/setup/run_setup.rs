@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::client_changes::{self, PlannedClient};
 use super::questions::Asking;
+use super::remove_changes::Removed;
 use super::setup_arguments::SetupArguments;
 use super::{found_report, install_adapters, remove_changes};
 use crate::cli::commands::overview::{FirstRequest, first_request};
@@ -53,19 +54,25 @@ pub(in crate::cli) fn run(
             tracing::warn!(%error, "the leftovers of a killed setup stay");
         }
     }
+    let search_path = std::env::var_os("PATH");
+    let own = std::env::current_exe()?;
+    let called = stable_program::called_path(&own, search_path.as_deref());
+    let stable = StablePath::of(&own, &called, &places.home);
+    let later_call = || stable_program::later_call(stable.path(), search_path.as_deref());
+    if arguments.remove {
+        let project = match &arguments.project {
+            Some(named) => Some(remove_changes::project_of(named.as_deref(), &records)?),
+            None => None,
+        };
+        let what = Removed { arguments, project: project.as_deref(), places: &places };
+        let next = remove_changes::run(what, &records, later_call)?;
+        return Ok(SetupEnd { next: Some(next), failure: None });
+    }
     let project = match &arguments.project {
         Some(named) => Some(find_project::find(named.as_deref())?.root),
         None => None,
     };
-    if arguments.remove {
-        let next = remove_changes::run(arguments, project.as_deref(), &places, &records)?;
-        return Ok(SetupEnd { next: Some(next), failure: None });
-    }
-    let search_path = std::env::var_os("PATH");
     let program = |name: &str| process::find_program(Path::new(name), search_path.as_deref());
-    let own = std::env::current_exe()?;
-    let called = stable_program::called_path(&own, search_path.as_deref());
-    let stable = StablePath::of(&own, &called, &places.home);
     // A project's own file must not say what is installed, nor how to log in.
     let config = load_config::load_without_project()?;
 
@@ -99,8 +106,7 @@ pub(in crate::cli) fn run(
     }
     // An adapter may have been installed just now.
     let agents = installed_agents::look(&config, &places, &own, program, variable);
-    let call = stable_program::later_call(stable.path(), search_path.as_deref());
-    Ok(session.end(chosen.is_empty(), &agents, &call))
+    Ok(session.end(chosen.is_empty(), &agents, &later_call()))
 }
 
 /// Says that setup cannot keep what it needs to undo its changes.
@@ -297,16 +303,13 @@ impl Session {
                     next_step(client, "this project", agents)
                 ),
             }),
-            (_, None) if has_no_client => Some(
-                "No client was found.\nnext: install one, or name one with --client; \
-                 `cli-team-bridge setup --help` lists them."
-                    .to_owned(),
-            ),
+            (_, None) if has_no_client => Some(format!(
+                "No client was found.\nnext: install one, or name one with --client; `{call} setup --help` lists them."
+            )),
             (_, None) if failure.is_some() => None,
-            (_, None) => Some(
-                "No client was set up.\nnext: run `cli-team-bridge setup` again at any time."
-                    .to_owned(),
-            ),
+            (_, None) => {
+                Some(format!("No client was set up.\nnext: run `{call} setup` again at any time."))
+            }
         };
         SetupEnd { next, failure }
     }

@@ -115,11 +115,119 @@ async fn a_moved_project_loses_its_entries_at_its_new_place() {
         let text = fs::read_to_string(new.join(file)).unwrap();
         assert!(!text.contains("bridge"), "{file}: {text}");
     }
-    // The records of the old place go with the next removal of everything.
+    // The records of the old place stay until its user says that it is gone for good.
     let (is_done, said) = setup(&stage, &["--remove", "--yes"]).await;
+    assert!(!is_done && said.contains("old\" is not there now, so the record stays"), "{said}");
+    let named = old.to_str().unwrap();
+    let forget = format!("setup --remove --project {named}` forgets it");
+    assert!(said.contains(&forget), "{said}");
+    let (is_done, said) = setup(&stage, &["--remove", "--yes", "--project", named]).await;
     assert!(is_done && said.contains("it has none of setup's changes"), "{said}");
     assert!(!stage.home().join(".local/state/cli-team-bridge/setup").exists());
     assert!(!old.exists());
+}
+
+/// Its disk may not be mounted, and then there is no directory, or an empty one.
+#[tokio::test]
+async fn a_project_that_is_not_there_now_is_undone_when_it_is_back() {
+    let stage = stage(&[("claude", IDLE), ("cursor", IDLE)]);
+    let (place, away) = (stage.home().join("disk"), stage.home().join("away"));
+    fs::create_dir_all(place.join(".cursor")).unwrap();
+    fs::write(place.join(".cursor/mcp.json"), "{ \"mine\" : 1 }").unwrap();
+    let before = everything(&stage);
+    assert!(setup(&stage, &["--yes"]).await.0);
+    let (is_done, said) = setup(&stage, &["--yes", "--project", place.to_str().unwrap()]).await;
+    assert!(is_done, "{said}");
+    fs::rename(&place, &away).unwrap();
+    for is_empty in [false, true] {
+        if is_empty {
+            fs::create_dir(&place).unwrap();
+        }
+        let (is_done, said) = setup(&stage, &["--remove", "--yes"]).await;
+        let why = "disk\" is not there now, so the record stays. Run this again when it is back";
+        assert!(!is_done && said.matches(why).count() == 3, "{said}");
+        assert!(!stage.home().join(".claude.json").exists(), "the others are undone: {said}");
+    }
+    fs::remove_dir(&place).unwrap();
+    fs::rename(&away, &place).unwrap();
+    let (is_done, said) = setup(&stage, &["--remove", "--yes"]).await;
+    assert!(is_done, "{said}");
+    same(&before, &everything(&stage));
+}
+
+/// Links may lead from the places of clients to a directory on another disk.
+#[tokio::test]
+async fn a_file_on_a_disk_that_is_not_there_now_keeps_its_record() {
+    let stage = stage(&[]);
+    let disk = tempfile::tempdir().unwrap();
+    let (place, away) = (disk.path().join("dotfiles"), disk.path().join("away"));
+    fs::create_dir(&place).unwrap();
+    fs::write(place.join("mcp.json"), "{ \"mine\" : 1 }").unwrap();
+    fs::create_dir(stage.home().join(".cursor")).unwrap();
+    std::os::unix::fs::symlink(place.join("mcp.json"), stage.home().join(".cursor/mcp.json"))
+        .unwrap();
+    assert!(setup(&stage, &["--yes", "--client", "cursor"]).await.0);
+    fs::rename(&place, &away).unwrap();
+    let (is_done, said) = setup(&stage, &["--remove", "--yes"]).await;
+    assert!(!is_done && said.contains("If it is gone for good, remove \""), "{said}");
+    fs::rename(&away, &place).unwrap();
+    let (is_done, said) = setup(&stage, &["--remove", "--yes"]).await;
+    assert!(is_done, "{said}");
+    assert_eq!(fs::read_to_string(place.join("mcp.json")).unwrap(), "{ \"mine\" : 1 }");
+}
+
+/// As its user does who adds a hook at the same event, or lets ours wait longer.
+#[tokio::test]
+async fn of_a_group_with_a_hook_of_the_user_only_ours_is_taken_out() {
+    for is_recorded in [true, false] {
+        let stage = stage(&[("claude", IDLE)]);
+        assert!(setup(&stage, &["--yes"]).await.0);
+        let path = stage.home().join(".claude/settings.json");
+        let mut settings = json(&path);
+        let mine = serde_json::json!({ "type": "command", "command": "mine" });
+        let hooks = &mut settings["hooks"];
+        hooks["Stop"][0]["hooks"].as_array_mut().unwrap().insert(0, mine.clone());
+        hooks["PostToolUse"][0]["hooks"][0]["timeout"] = serde_json::json!(77);
+        hooks["PostToolUse"][0]["matcher"] = serde_json::json!("Bash");
+        let command = hooks["UserPromptSubmit"][0]["hooks"][0]["command"].as_str().unwrap();
+        let wrapped = format!("nice {command}");
+        hooks["UserPromptSubmit"][0]["hooks"][0]["command"] = wrapped.clone().into();
+        fs::write(&path, format!("{settings:#}\n")).unwrap();
+        if !is_recorded {
+            lose_records(&stage);
+        }
+        let (is_done, said) = setup(&stage, &["--remove", "--yes"]).await;
+        assert!(is_done, "{said}");
+        assert!(said.contains("remove it by hand if you do not need it"), "{said}");
+        let left = json(&path);
+        assert_eq!(left["hooks"]["Stop"], serde_json::json!([{ "hooks": [mine] }]), "{said}");
+        let submitted = &left["hooks"]["UserPromptSubmit"];
+        assert_eq!(submitted[0]["hooks"][0]["command"], wrapped, "{said}");
+        let text = fs::read_to_string(&path).unwrap();
+        assert_eq!(text.matches("cli-team-bridge").count(), 1, "{text}");
+    }
+}
+
+#[tokio::test]
+async fn our_hook_in_a_group_of_the_user_moves_with_the_program() {
+    let stage = stage(&[("claude", IDLE)]);
+    let moved = stage.home().join("old/cli-team-bridge");
+    copy_program(&moved);
+    let (is_done, said) = super::setup_and_undo::setup_by(&moved, &stage, &["--yes"]);
+    assert!(is_done, "{said}");
+    let path = stage.home().join(".claude/settings.json");
+    let mut settings = json(&path);
+    let mine = serde_json::json!({ "type": "command", "command": "mine" });
+    settings["hooks"]["Stop"][0]["hooks"].as_array_mut().unwrap().push(mine.clone());
+    fs::write(&path, format!("{settings:#}\n")).unwrap();
+    let (is_done, said) = setup(&stage, &["--yes"]).await;
+    assert!(is_done, "{said}");
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(!text.contains(moved.to_str().unwrap()), "{text}");
+    let stop = json(&path)["hooks"]["Stop"].clone();
+    assert_eq!(stop[0]["hooks"], serde_json::json!([mine]), "{stop}");
+    assert!(setup(&stage, &["--remove", "--yes"]).await.0);
+    assert_eq!(json(&path), serde_json::json!({ "hooks": { "Stop": [{ "hooks": [mine] }] } }));
 }
 
 #[tokio::test]
