@@ -46,7 +46,9 @@ pub enum ConfigFileError {
     Linked,
     #[error("it is not a regular file")]
     NotAFile,
-    #[error("it is longer than {most} bytes")]
+    #[error(
+        "it is longer than {most} bytes, too long to read: remove what it does not need, or edit it by hand"
+    )]
     TooLong { most: u64 },
     #[error("with setup's entries it would be longer than {most} bytes, and not be read again")]
     TooLongAfter { most: u64 },
@@ -70,6 +72,29 @@ pub enum ConfigFileError {
     Redirected,
     #[error(transparent)]
     Io(#[from] io::Error),
+}
+
+impl ConfigFileError {
+    /// Returns what helps against an error of reading the file at this path, in words.
+    pub fn remedy(&self, path: &str) -> String {
+        match self {
+            Self::TooLong { .. } => too_much(path),
+            Self::Io(_) => format!("make {path} readable for this user"),
+            Self::NotAFile => format!("move {path} away"),
+            Self::NotFollowed => format!("correct the link {path}, or make its directory readable"),
+            Self::Linked | Self::Outside => {
+                format!("put a real file and real directories in place of the links in {path}")
+            }
+            _ => format!("correct {path}"),
+        }
+    }
+}
+
+/// Returns what helps against a file that has too much for setup, in words.
+pub fn too_much(path: &str) -> String {
+    format!(
+        "remove what {path} does not need, or check it by hand, and add the bridge there if it is missing"
+    )
 }
 
 impl ConfigFile {
@@ -132,9 +157,6 @@ impl ConfigFile {
     /// Returns the directories that have to be created for the file, the outermost first.
     pub fn missing_directories(&self) -> Vec<PathBuf> {
         missing(self.path.parent().unwrap_or(Path::new("/")))
-            .into_iter()
-            .map(Path::to_owned)
-            .collect()
     }
 
     /// Replaces the file, which must not have changed since it was read. Returns the directories that were created for it, the
@@ -207,12 +229,15 @@ impl ConfigFile {
     }
 }
 
-/// Removes these directories as far as they are empty, the innermost first.
+/// Removes these directories as far as they are empty, the innermost first. A killed removal may have removed some of them.
 pub fn remove_empty(directories: &[PathBuf]) {
     for directory in directories.iter().rev() {
-        if fs::remove_dir(directory).is_err() {
-            // Another program uses this directory, and so all its parents.
-            return;
+        match fs::remove_dir(directory) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                // Another program uses this directory, and so all its parents.
+                return;
+            }
+            _ => {}
         }
     }
 }
@@ -223,11 +248,13 @@ pub(super) fn make_missing(directory: &Path) -> io::Result<Vec<PathBuf>> {
     for path in &missing {
         make_directory(path)?;
     }
-    Ok(missing.into_iter().map(Path::to_owned).collect())
+    Ok(missing)
 }
 
-fn missing(directory: &Path) -> Vec<&Path> {
-    let mut missing: Vec<_> = directory.ancestors().take_while(|path| !path.exists()).collect();
+/// Returns the directories that have to be created for one, the outermost first.
+pub(super) fn missing(directory: &Path) -> Vec<PathBuf> {
+    let missing = directory.ancestors().take_while(|path| !path.exists());
+    let mut missing: Vec<_> = missing.map(Path::to_owned).collect();
     missing.reverse();
     missing
 }
@@ -295,6 +322,9 @@ mod tests {
         ConfigFile::read(&home.join("a/b/c.json"), None).unwrap().remove().unwrap();
         remove_empty(&made);
         assert!(!home.join("a/b").exists() && home.join("a/other").exists());
+        fs::remove_file(home.join("a/other")).unwrap();
+        remove_empty(&made);
+        assert!(!home.join("a").exists(), "it goes although the inner one is gone already");
     }
 
     #[test]

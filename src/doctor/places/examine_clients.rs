@@ -4,12 +4,13 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::judge_client::{self, ExaminedClient, ExaminedFile, Programs, Scope};
+use super::judge_client::{self, ExaminedClient, ExaminedFile, Programs, Scope, Unreadable};
 use crate::doctor::finding::{Finding, Level};
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::setup::brought_entry::judge_program;
 use crate::setup::clients::CLIENTS;
-use crate::setup::config_file::ConfigFile;
+use crate::setup::config_file::{ConfigFile, too_much};
+use crate::setup::edits::config_edit::EditError;
 use crate::setup::edits::entry_arguments::JudgeArguments;
 use crate::setup::known_client::{Client, ClientFile, FolderTrust, Places, Server};
 use crate::setup::stable_program::{StablePath, called_path};
@@ -163,12 +164,20 @@ fn read_local(
 
 fn read_all(files: Vec<ClientFile>, scope: &Scope, project: Option<&Path>) -> Vec<ExaminedFile> {
     let read = |file: ClientFile| {
-        let content = ConfigFile::read(&file.path, project).map_err(|error| format!("{error}"));
+        let path = file.path.shown().to_string();
+        let content = ConfigFile::read(&file.path, project)
+            .map_err(|error| Unreadable { why: error.to_string(), remedy: error.remedy(&path) });
         let written = content.and_then(|content| {
             let text = content.text.unwrap_or_default();
             let written = written_entry::look(&text, &file.edits);
             let written = written.and_then(|written| file.check_readable(&text).map(|()| written));
-            written.map_err(|error| format!("{error}"))
+            written.map_err(|error| {
+                let remedy = match error {
+                    EditError::TooLarge { .. } => too_much(&path),
+                    _ => format!("correct {path}"),
+                };
+                Unreadable { why: error.to_string(), remedy }
+            })
         });
         ExaminedFile { path: file.path, scope: scope.clone(), written }
     };

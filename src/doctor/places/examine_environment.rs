@@ -25,7 +25,7 @@ pub(crate) fn examine(
     home: Option<&Path>,
     state: Option<&StateDirectory>,
 ) -> Vec<Finding> {
-    vec![version(own_binary, search_path, home), state_directory(state), visibility()]
+    vec![version(own_binary, search_path, home), state_directory(state, home), visibility()]
 }
 
 fn version(own_binary: &Path, search_path: Option<&OsStr>, home: Option<&Path>) -> Finding {
@@ -62,7 +62,7 @@ fn off_path(says: &str, copy: &Path) -> Finding {
     )
 }
 
-fn state_directory(state: Option<&StateDirectory>) -> Finding {
+fn state_directory(state: Option<&StateDirectory>, home: Option<&Path>) -> Finding {
     let Some(state) = state else {
         return Finding::problem(
             &SUBJECT,
@@ -72,6 +72,14 @@ fn state_directory(state: Option<&StateDirectory>) -> Finding {
         );
     };
     let path = state.path();
+    if let Some(home) = home.filter(|home| path.starts_with(home) && !home.exists()) {
+        return Finding::problem(
+            &SUBJECT,
+            "state",
+            format!("the home directory {} does not exist", home.shown()),
+            "set HOME to your home directory, or XDG_STATE_HOME to a directory of yours that lasts",
+        );
+    }
     // The nearest directory that exists. The rest is created when it is needed.
     let present = path.ancestors().find(|place| fs::symlink_metadata(place).is_ok());
     let present = present.unwrap_or(&path);
@@ -129,9 +137,13 @@ mod tests {
     #[test]
     fn a_state_directory_is_tested_and_left_as_it_was() {
         let home = tempfile::tempdir().unwrap();
-        assert_eq!(state_directory(Some(&state(home.path()))).level, Level::Ok);
+        assert_eq!(state_directory(Some(&state(home.path())), None).level, Level::Ok);
         assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
-        assert_eq!(state_directory(None).level, Level::Problem);
+        assert_eq!(state_directory(None, None).level, Level::Problem);
+        let none = home.path().join("none");
+        let found = state_directory(Some(&state(&none)), Some(&none));
+        let says = format!("the home directory {} does not exist", none.display());
+        assert_eq!((found.level, found.says), (Level::Problem, says));
     }
 
     #[test]
@@ -145,7 +157,7 @@ mod tests {
         for path in left.iter().chain([&other]) {
             fs::write(path, "").unwrap();
         }
-        assert_eq!(state_directory(Some(&state(home.path()))).level, Level::Ok);
+        assert_eq!(state_directory(Some(&state(home.path())), None).level, Level::Ok);
         assert!(left.iter().all(|path| !path.exists()) && other.exists());
     }
 
@@ -153,7 +165,7 @@ mod tests {
     #[test]
     fn a_state_directory_that_is_not_writable_is_a_problem() {
         // Not even root can write here, whom no directory mode stops.
-        let problem = state_directory(Some(&state(Path::new("/proc"))));
+        let problem = state_directory(Some(&state(Path::new("/proc"))), None);
         assert_eq!(problem.level, Level::Problem, "{problem:?}");
         assert!(problem.says.starts_with("cannot write to /proc: "), "{problem:?}");
     }

@@ -36,8 +36,15 @@ pub(super) struct ExaminedClient {
 pub(super) struct ExaminedFile {
     pub(super) path: PathBuf,
     pub(super) scope: Scope,
-    /// Setup's edits in the file, or why it cannot be read.
-    pub(super) written: Result<Written, String>,
+    /// Setup's edits in the file.
+    pub(super) written: Result<Written, Unreadable>,
+}
+
+/// Why a file cannot be read, and what helps.
+#[derive(Debug)]
+pub(super) struct Unreadable {
+    pub(super) why: String,
+    pub(super) remedy: String,
 }
 
 /// Where the parts of a file that were examined apply.
@@ -200,6 +207,12 @@ pub(super) fn judge(client: &ExaminedClient, programs: &Programs<'_>) -> Vec<Fin
         return findings;
     }
     if !is_set_up {
+        // Setup would refuse a client one of whose files it cannot read. The entry may be in there.
+        let is_unreadable =
+            |file: &ExaminedFile| file.scope != Scope::Project && file.written.is_err();
+        if client.files.iter().any(is_unreadable) {
+            return findings;
+        }
         let says = format!("{} is installed and does not know the bridge", client.title);
         findings.push(Finding::note(&subject, "entry", says).with_remedy(set_up));
         return findings;
@@ -315,12 +328,11 @@ fn judge_unusable(client: &ExaminedClient, subject: &Subject) -> Vec<Finding> {
     let mut named = BTreeSet::new();
     for file in &client.files {
         // One file may have entries of two scopes.
-        if let Err(why) = &file.written
+        if let Err(Unreadable { why, remedy }) = &file.written
             && named.insert(&file.path)
         {
-            let path = file.path.shown();
-            let says = format!("cannot use {path}: {why}");
-            let remedy = format!("correct {path}, then {CHECK_AGAIN}");
+            let says = format!("cannot use {}: {why}", file.path.shown());
+            let remedy = format!("{remedy}, then {CHECK_AGAIN}");
             findings.push(Finding::problem(subject, "file", says, remedy));
         }
     }

@@ -12,6 +12,15 @@ pub(super) fn failed(action: &'static str, path: &Path, error: io::Error) -> Log
     if error.kind() == io::ErrorKind::InvalidData {
         return LogError::Refused { path, reason: error.to_string() };
     }
+    if error.kind() == io::ErrorKind::NotADirectory {
+        // A part of the path is a file, and not the last one.
+        let is_file = |part: &&Path| part.symlink_metadata().is_ok_and(|found| !found.is_dir());
+        let file = path.ancestors().find(is_file).unwrap_or(&path).to_owned();
+        return LogError::Refused {
+            path: file,
+            reason: "it is not a directory: move it away".to_owned(),
+        };
+    }
     LogError::Io { action, path, source: Arc::new(error) }
 }
 

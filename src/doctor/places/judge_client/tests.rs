@@ -162,8 +162,9 @@ fn an_entry_whose_program_has_moved_is_mended_by_setup_and_its_permissions_are_n
     };
     let remedy = "run `cli-team-bridge setup --client claude-code`, which sets its program to `/own/cli-team-bridge`";
     assert_eq!(judged(gone(&ours)), remedy);
-    let remedy = "set `command` of `servers.bridge` in /f.json to `/own/cli-team-bridge`";
     assert_eq!(judged(gone(&json!(["orchestrator", "--name", "ann"]))), remedy);
+    let remedy = "set `command` of `servers.bridge` in /f.json to `/own/cli-team-bridge`";
+    assert_eq!(judged(gone(&json!(["peer", "--name", "ann"]))), remedy);
     let brought = ExaminedFile { scope: Scope::Project, ..gone(&ours) };
     let remedy = judged(brought);
     assert!(remedy.contains("setup --client claude-code --project .`, which"), "{remedy}");
@@ -293,9 +294,13 @@ fn a_file_that_cannot_be_read_is_a_problem() {
     let unreadable = ExaminedFile {
         path: "/f.json".into(),
         scope: Scope::User,
-        written: Err("it does not parse".into()),
+        written: Err(Unreadable {
+            why: "it does not parse".to_owned(),
+            remedy: "correct /f.json".to_owned(),
+        }),
     };
     let findings = judged(vec![unreadable]);
+    assert_eq!(findings.len(), 1, "setup would refuse it: {findings:?}");
     assert_eq!(findings[0].level, Level::Problem);
     assert_eq!(findings[0].says, "cannot use /f.json: it does not parse");
     let remedy = "correct /f.json, then run `cli-team-bridge doctor` again";

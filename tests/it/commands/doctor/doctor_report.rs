@@ -109,6 +109,26 @@ fn files(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 #[tokio::test]
+async fn a_file_in_the_place_of_the_bus_is_named() {
+    for file in [".claude/bridge", ".claude"] {
+        let stage = stage();
+        let path = stage.project().join(file);
+        if path.exists() {
+            fs::remove_dir_all(&path).unwrap();
+        }
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, "").unwrap();
+        let project = stage.project().to_str().unwrap();
+        let (_, report) = stage.ended(&["doctor", "--no-start", "--project", project], None).await;
+        let says = format!("cannot use {}: it is not a directory", path.display());
+        assert!(report.contains(&says) && report.contains("→ move it away"), "{report}");
+        let (_, said) = stage.ended(&["status", "--project", project], None).await;
+        let says = format!("cannot use `{}`: it is not a directory", path.display());
+        assert!(said.contains(&says), "{said}");
+    }
+}
+
+#[tokio::test]
 async fn with_nothing_installed_the_bridge_is_ok_and_each_agent_has_an_install_command() {
     let stage = stage_of_trials();
     let (code, report) = examined(&stage, &[]).await;

@@ -283,6 +283,27 @@ async fn a_file_that_the_client_itself_cannot_read_is_named_and_left_alone() {
     }
 }
 
+/// Setup would refuse it, so nobody is sent there.
+#[tokio::test]
+async fn a_file_that_cannot_be_read_gets_a_remedy_that_can_be_followed() {
+    let long = format!("{{\"a\": \"{}\"}}", "x".repeat(8 * 1024 * 1024));
+    for (text, why, remedy) in [
+        ("{", "it does not parse", "correct FILE, then run"),
+        (&long, "it is longer than 8388608 bytes", "remove what FILE does not need, or check it"),
+    ] {
+        let stage = stage(&[("claude", IDLE)]);
+        write(&stage, ".claude.json", text);
+        let (code, report) = doctor(&stage, stage.project().to_str().unwrap()).await;
+        assert_eq!(code, Some(1), "{report}");
+        let file = stage.home().join(".claude.json");
+        assert!(report.contains(why), "{report}");
+        assert!(report.contains(&remedy.replace("FILE", file.to_str().unwrap())), "{report}");
+        assert!(!report.contains("setup --client"), "{report}");
+        let (is_done, said) = setup(&stage, &["--yes"]).await;
+        assert!(!is_done && said.contains(why), "{said}");
+    }
+}
+
 /// A tree of such a file for edits took minutes of a slow machine, and gigabytes.
 #[tokio::test]
 async fn a_file_of_too_many_parts_is_named_and_left_alone() {
