@@ -12,7 +12,7 @@ use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::edits::config_edit::FileEdits;
+use super::edits::config_edit::{FileEdits, JsonEdit};
 use super::edits::mend_command::SetField;
 use crate::domain::limits::MAX_CLIENT_FILE_BYTES;
 use crate::domain::text::shown_path::ShownPath as _;
@@ -48,6 +48,9 @@ pub struct SetupRecord {
     original_sha256: Option<String>,
     /// The hash of the file that setup wrote.
     written_sha256: String,
+    /// The hash of the file that an earlier setup wrote, until this change is made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    written_before_sha256: Option<String>,
     pub added: FileEdits,
     /// What setup has set in an entry that the user has written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -82,6 +85,7 @@ impl SetupRecord {
             project: owner.project.map(Path::to_owned),
             original_sha256: original.map(|text| sha256(text.as_bytes())),
             written_sha256: sha256(written.as_bytes()),
+            written_before_sha256: None,
             added,
             set: Vec::new(),
             made,
@@ -114,9 +118,22 @@ impl SetupRecord {
         self
     }
 
+    /// Returns the record for the time in which the file may be as an earlier setup wrote it, because this one is killed.
+    #[must_use]
+    pub fn until_made(&self, earlier: &Self) -> Self {
+        let mut both = self.clone();
+        both.written_before_sha256 = Some(earlier.written_sha256.clone());
+        let ours = self.added.each();
+        let is_new = |edit: &JsonEdit| !ours.iter().any(|one| one.writes_the_same_as(edit));
+        let before = earlier.added.each().into_iter().filter(is_new).collect();
+        both.added = self.added.of_same_kind([ours.clone(), before].concat());
+        both
+    }
+
     /// Says whether the file has not changed since setup wrote it.
     pub fn is_untouched(&self, text: &str) -> bool {
-        self.written_sha256 == sha256(text.as_bytes())
+        let now = sha256(text.as_bytes());
+        self.written_sha256 == now || self.written_before_sha256.as_ref() == Some(&now)
     }
 
     /// Says whether there was a file before setup.
@@ -151,16 +168,48 @@ pub fn missing_place(record: &SetupRecord, home: &Path) -> Option<MissingPlace> 
 #[derive(Clone, Debug)]
 pub struct Records {
     directory: StateDirectory,
+    /// The directories that setup has created around the state directory, the outermost first.
+    made: Vec<PathBuf>,
 }
+
+/// The file with these directories. It is no record, and has not their ending.
+const MADE_FILE: &str = "directories";
 
 impl Records {
     /// Keeps records in a state directory.
     pub fn kept_in(state: &StateDirectory) -> Self {
-        Self { directory: state.inner(FOLDER) }
+        let directory = state.inner(FOLDER);
+        let kept = directory.read(MADE_FILE).ok().flatten();
+        // Without them, these directories stay after an undo.
+        let made = kept.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+        Self { directory, made }
+    }
+
+    /// Returns the directories that setup has created around the state directory.
+    pub fn made(&self) -> &[PathBuf] {
+        &self.made
+    }
+
+    /// Remembers with the next record directories that were created around the state directory.
+    #[must_use]
+    pub fn with_made(mut self, made: &[PathBuf]) -> Self {
+        let is_new = |directory: &&PathBuf| !self.made.contains(directory);
+        let new: Vec<_> = made.iter().filter(is_new).cloned().collect();
+        self.made.extend(new);
+        self
+    }
+
+    /// Remembers them now, for a run that may be killed before its first record.
+    pub fn keep_made(&self) -> io::Result<()> {
+        if self.made.is_empty() {
+            return Ok(());
+        }
+        self.directory.write(MADE_FILE, &serde_json::to_vec(&self.made)?)
     }
 
     /// Records a change that is about to be made, and keeps the original.
     pub fn keep(&self, record: &SetupRecord, original: Option<&str>) -> io::Result<()> {
+        self.keep_made()?;
         let name = name_of(&record.file);
         if let Some(text) = original {
             self.directory.write(&format!("{name}{ORIGINAL}"), text.as_bytes())?;
@@ -209,12 +258,11 @@ impl Records {
         self.directory.path().join(format!("{}.json", name_of(&record.file)))
     }
 
-    /// Removes the record of a change that was undone. The folder goes with its last record.
+    /// Removes the record of a change that was undone. The folder goes at the end of the run.
     pub fn forget(&self, record: &SetupRecord) -> io::Result<()> {
         let name = name_of(&record.file);
         self.directory.remove(&format!("{name}.json"))?;
         self.directory.remove(&format!("{name}{ORIGINAL}"))?;
-        self.remove_empty();
         Ok(())
     }
 
@@ -234,12 +282,12 @@ impl Records {
                 self.directory.remove(name)?;
             }
         }
-        self.remove_empty();
         Ok(())
     }
 
     /// Records the copy of this program that setup has made.
     pub fn keep_program(&self, copy: &ProgramCopy) -> io::Result<()> {
+        self.keep_made()?;
         self.directory.write(PROGRAM_FILE, &serde_json::to_vec_pretty(copy)?)
     }
 
@@ -253,12 +301,15 @@ impl Records {
 
     /// Removes the record of that copy.
     pub fn forget_program(&self) -> io::Result<()> {
-        self.directory.remove(PROGRAM_FILE)?;
-        self.remove_empty();
-        Ok(())
+        self.directory.remove(PROGRAM_FILE)
     }
 
-    fn remove_empty(&self) {
+    /// Removes the folder, unless a record is in it.
+    pub fn remove_unused(&self) {
+        let is_last = |names: Vec<(String, i64)>| names.iter().all(|(name, _)| name == MADE_FILE);
+        if self.directory.names().is_ok_and(is_last) {
+            let _ = self.directory.remove(MADE_FILE);
+        }
         // This fails as long as another record, or a file of another command, is in the directory.
         let folder = self.directory.path();
         if std::fs::remove_dir(&folder).is_ok()
@@ -278,10 +329,17 @@ impl Records {
             io::Error::new(io::ErrorKind::InvalidData, message)
         };
         let record: SetupRecord = serde_json::from_slice(&bytes).map_err(|error| {
-            of_file(format!(
-                "this record of a change is damaged ({error}), so undo that change by hand: the file of the same \
-                 name with the ending `.original` is what setup found. Then remove both"
-            ))
+            let original = path.with_extension(&ORIGINAL[1..]);
+            let what_helps = if original.exists() {
+                format!(
+                    "so undo that change by hand: `{}` is what setup found. Then remove both",
+                    original.shown()
+                )
+            } else {
+                "and no original is kept beside it. Remove this record: without one, `setup --remove` goes by the form of the entries"
+                    .to_owned()
+            };
+            of_file(format!("this record of a change is damaged ({error}), {what_helps}"))
         })?;
         if record.format > FORMAT {
             return Err(of_file("a newer cli-team-bridge wrote it; run that version".to_owned()));
@@ -298,8 +356,18 @@ const PROGRAM_FILE: &str = "program.json";
 pub struct ProgramCopy {
     pub path: PathBuf,
     pub sha256: String,
+    /// The hash of the earlier copy, which is there until this one is made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256_before: Option<String>,
     /// The directories that were created for it, the outermost first.
     pub directories: Vec<PathBuf>,
+}
+
+impl ProgramCopy {
+    /// Says whether setup has put a file with this hash there.
+    pub fn is_ours(&self, sha256: &str) -> bool {
+        self.sha256 == sha256 || self.sha256_before.as_deref() == Some(sha256)
+    }
 }
 
 /// Returns the name under which a file's record is kept: short enough to copy by hand, and long enough to be unique.
@@ -346,6 +414,7 @@ mod tests {
         fs::remove_file(ours.inner(FOLDER).path()).unwrap();
         fs::rename(&real, ours.inner(FOLDER).path()).unwrap();
         Records::kept_in(&ours).sweep().unwrap();
+        Records::kept_in(&ours).remove_unused();
         assert!(!ours.path().exists(), "the folders go with their last file");
     }
 }

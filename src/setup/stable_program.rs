@@ -8,7 +8,7 @@ use std::io::{self, BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use super::config_file::{make_missing, remove_empty};
+use super::config_file::{make_missing, missing, remove_empty};
 use super::edits::config_edit::PROGRAM;
 use super::setup_record::{ProgramCopy, sha256};
 use crate::domain::text::shell_word::shell_word;
@@ -152,25 +152,36 @@ pub enum CopyError {
     Io { path: PathBuf, source: io::Error },
 }
 
-/// Copies this program to a place, unless it is already there. Returns the record of the copy; none if setup did not make that copy.
+/// Copies this program to a place, unless it is already there. The record of the copy is kept first, so that it can be undone after a kill;
+/// none is kept of a copy that setup did not make.
 pub fn copy_to(
     own: &Path,
     place: &Path,
     earlier: Option<ProgramCopy>,
-) -> Result<Option<ProgramCopy>, CopyError> {
+    keep: impl Fn(&ProgramCopy) -> io::Result<()>,
+) -> Result<(), CopyError> {
     let failed = |source| CopyError::Io { path: place.to_owned(), source };
     let hash_of = |path: &Path| bounded_file::read(path, MOST_BYTES).map(|bytes| sha256(&bytes));
     let sha = hash_of(own).map_err(failed)?;
     let ours = earlier.filter(|copy| copy.path == place);
-    match hash_of(place) {
-        Ok(present) if present == sha => return Ok(ours),
-        Ok(present) if ours.as_ref().is_some_and(|copy| copy.sha256 == present) => {}
-        Err(error) if error.kind() == io::ErrorKind::NotFound && !place.is_symlink() => {}
+    let present = match hash_of(place) {
+        Ok(present) if present == sha => return Ok(()),
+        Ok(present) if ours.as_ref().is_some_and(|copy| copy.is_ours(&present)) => Some(present),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !place.is_symlink() => None,
         Ok(_) | Err(_) => return Err(CopyError::Taken(place.to_owned())),
-    }
+    };
     let directory = place.parent().unwrap_or(Path::new("/"));
-    let made = make_missing(directory).map_err(failed)?;
+    let directories = ours.map_or_else(|| missing(directory), |copy| copy.directories);
+    let record = |sha256_before| ProgramCopy {
+        path: place.to_owned(),
+        sha256: sha.clone(),
+        sha256_before,
+        directories: directories.clone(),
+    };
+    let was_there = present.is_some();
+    keep(&record(present)).map_err(failed)?;
     let copied = || -> io::Result<()> {
+        make_missing(directory)?;
         temporary_file::sweep(place);
         let new = TemporaryFile::beside(place)?;
         io::copy(&mut fs::File::open(own)?, &mut new.file())?;
@@ -179,20 +190,22 @@ pub fn copy_to(
         new.replace_target()
     };
     copied().map_err(failed)?;
-    let directories = ours.map_or(made, |copy| copy.directories);
-    Ok(Some(ProgramCopy { path: place.to_owned(), sha256: sha, directories }))
+    if was_there { keep(&record(None)).map_err(failed) } else { Ok(()) }
 }
 
 /// Removes the copy if it has not changed since setup made it. Says whether the copy is gone.
 pub fn remove_copy(copy: &ProgramCopy) -> io::Result<bool> {
     match bounded_file::read(&copy.path, MOST_BYTES) {
-        Ok(bytes) if sha256(&bytes) == copy.sha256 => {
+        Ok(bytes) if copy.is_ours(&sha256(&bytes)) => {
             fs::remove_file(&copy.path)?;
             remove_empty(&copy.directories);
             Ok(true)
         }
         Ok(_) => Ok(false),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            remove_empty(&copy.directories);
+            Ok(true)
+        }
         Err(error) => Err(error),
     }
 }
@@ -305,17 +318,37 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let (own, place) = (home.path().join("own"), home.path().join("bin/cli-team-bridge"));
         fs::write(&own, "one").unwrap();
-        let copy = copy_to(&own, &place, None).unwrap().unwrap();
+        let kept = std::cell::RefCell::new(None::<ProgramCopy>);
+        let copy = |earlier: Option<ProgramCopy>| {
+            copy_to(&own, &place, earlier, |copy| {
+                kept.replace(Some(copy.clone()));
+                Ok(())
+            })
+        };
+        copy(None).unwrap();
+        let one = kept.take().unwrap();
         assert_eq!(fs::read_to_string(&place).unwrap(), "one");
-        assert_eq!(copy_to(&own, &place, Some(copy.clone())).unwrap(), Some(copy.clone()));
+        copy(Some(one.clone())).unwrap();
+        assert_eq!(kept.take(), None, "it is there already");
         fs::write(&own, "two").unwrap();
-        let renewed = copy_to(&own, &place, Some(copy.clone())).unwrap().unwrap();
+        copy(Some(one.clone())).unwrap();
+        let two = kept.take().unwrap();
         assert_eq!(fs::read_to_string(&place).unwrap(), "two");
-        assert!(matches!(copy_to(&home.path().join("own"), &place, None), Ok(None)));
+        copy(None).unwrap();
+        assert_eq!(kept.take(), None, "setup did not make it");
         fs::write(&own, "three").unwrap();
-        assert!(matches!(copy_to(&own, &place, None), Err(CopyError::Taken(_))));
-        assert!(!remove_copy(&copy).unwrap(), "another version has replaced it");
-        assert!(remove_copy(&renewed).unwrap());
+        assert!(matches!(copy(None), Err(CopyError::Taken(_))));
+        assert!(!remove_copy(&one).unwrap(), "another version has replaced it");
+        // One that was killed before it replaced the earlier copy.
+        let killed = copy_to(&own, &place, Some(two), |copy| {
+            kept.replace(Some(copy.clone()));
+            Err(io::Error::other("killed"))
+        });
+        assert!(killed.is_err());
+        fs::write(&own, "four").unwrap();
+        copy(kept.take()).unwrap();
+        assert_eq!(fs::read_to_string(&place).unwrap(), "four");
+        assert!(remove_copy(&kept.take().unwrap()).unwrap());
         assert!(!home.path().join("bin").exists());
     }
 }

@@ -141,16 +141,31 @@ fn parsed<A: Args>(arguments: &[OsString]) -> Option<A> {
 }
 
 /// Leaves of the commands that an error suggests only those that the user may have meant, the nearest first: clap suggests many, and the
-/// nearest last.
+/// nearest last. What other programs call `install` is `setup`.
 fn with_nearest_commands(mut error: clap::Error) -> clap::Error {
-    let (Some(ContextValue::String(word)), Some(ContextValue::Strings(similar))) =
-        (error.get(ContextKind::InvalidSubcommand), error.get(ContextKind::SuggestedSubcommand))
-    else {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
         return error;
     };
-    let near = nearest(word, similar);
-    if !near.is_empty() {
-        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(near));
+    let hint = match word.as_str() {
+        "install" | "init" | "configure" | "connect" => {
+            Some("`cli-team-bridge setup` connects your clients")
+        }
+        "uninstall" | "remove" | "disconnect" => {
+            Some("`cli-team-bridge setup --remove` undoes what `setup` has done")
+        }
+        _ => None,
+    };
+    if let Some(hint) = hint {
+        error.remove(ContextKind::SuggestedSubcommand);
+        let hint = ContextValue::StyledStrs(vec![hint.into()]);
+        error.insert(ContextKind::Suggested, hint);
+        return error;
+    }
+    if let Some(ContextValue::Strings(similar)) = error.get(ContextKind::SuggestedSubcommand) {
+        let near = nearest(word, similar);
+        if !near.is_empty() {
+            error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(near));
+        }
     }
     error
 }
@@ -265,5 +280,11 @@ mod tests {
         assert!(error("bridge per --name x").contains("'peer'"));
         assert!(error("bridge setpu").contains("a similar subcommand exists: 'setup'\n"));
         assert!(error("bridge bus verfy").contains("'verify'"));
+        assert!(error("bridge install").contains("`cli-team-bridge setup` connects your clients"));
+        let removal = error("bridge remove");
+        assert!(removal.contains("`cli-team-bridge setup --remove`"), "{removal}");
+        assert!(!removal.contains("demo"), "{removal}");
+        let client = error("bridge setup --client claude");
+        assert!(client.contains("'claude-code'") && client.contains("zed"), "{client}");
     }
 }

@@ -214,6 +214,34 @@ fn a_moved_program_is_corrected_beside_what_the_user_has_changed() {
     }
 }
 
+/// The file is then as the earlier one wrote it, and the record is of both.
+#[test]
+fn a_setup_that_was_killed_before_it_wrote_a_moved_program_is_undone_whole() {
+    for ((name, file), (_, new)) in
+        files("/b/cli-team-bridge").iter().zip(files("/new/cli-team-bridge"))
+    {
+        let mine = match &file.edits {
+            FileEdits::Json(_) => "{ \"mine\" : 1 }",
+            FileEdits::Toml(_) => "mine  = 1",
+        };
+        let first = set_up(name, file, Some(mine), None);
+        let second = set_up(name, &new, Some(&first.after), Some(&first.earlier));
+        let mut killed = second.earlier.clone();
+        killed.record = second.earlier.record.until_made(&first.earlier.record);
+        for (text, next) in [(&first.after, &new), (&second.after, file)] {
+            let left = plan_removal(text, &killed).unwrap();
+            assert_eq!(left, Removal::Write(mine.to_owned()), "{name}");
+            let Removal::Write(left) = plan_removal(&format!("{text}\n"), &killed).unwrap() else {
+                panic!("{name}: nothing is left")
+            };
+            assert_eq!(parse(&left, &file.edits), json!({ "mine": 1 }), "{name}");
+            let again = set_up(name, next, Some(text), Some(&killed));
+            let left = plan_removal(&again.after, &again.earlier).unwrap();
+            assert_eq!(left, Removal::Write(mine.to_owned()), "{name}");
+        }
+    }
+}
+
 /// Links may lead from the places of several clients to one file.
 #[test]
 fn a_file_of_two_clients_gets_the_edits_of_both() {

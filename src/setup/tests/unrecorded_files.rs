@@ -155,7 +155,10 @@ fn hooks_and_permissions_count_only_in_the_form_of_setup() {
     assert_eq!(found[1].others, ["permissions.allow", "hooks.PostToolUse"]);
 
     let two = json!({ "matcher": "*", "hooks": [ours["hooks"][0], { "type": "command", "command": "x" }] });
-    for other in [two, hook("/b/cli-team-bridge hook; rm x"), hook("'/b/cli-team-bridge' hook")] {
+    let found = look_at(&["{}", &settings(&json!([]), &two)]);
+    assert_eq!(found[1].ours.each()[0].value(), &ours, "what others have added is no part of it");
+    assert!(found[1].others.is_empty(), "{found:?}");
+    for other in [hook("/b/cli-team-bridge hook; rm x"), hook("'/b/cli-team-bridge' hook")] {
         let found = look_at(&["{}", &settings(&json!([]), &other)]);
         assert_eq!(count(&found[1]), 0, "{other}");
         assert_eq!(found[1].others, ["hooks.PostToolUse"], "{other}");

@@ -191,6 +191,7 @@ impl StateDirectory {
         let around = self.base.ancestors().map(Path::to_owned).collect::<Vec<_>>();
         let mut made: Vec<_> = around.iter().take_while(|path| is_missing(path)).cloned().collect();
         made.reverse();
+        let around = made.clone();
         made.extend(own);
         let mut gone = None;
         for _ in 0..LOCK_ATTEMPTS {
@@ -217,7 +218,7 @@ impl StateDirectory {
                     .is_ok_and(|own| FileIdentity::from(&own) == FileIdentity::from(&there))
             });
             if is_in_place {
-                return Ok(Some(StateLock { path, directories: made, _file: file }));
+                return Ok(Some(StateLock { path, directories: made, around, _file: file }));
             }
             gone = None;
         }
@@ -265,7 +266,24 @@ pub struct StateLock {
     path: PathBuf,
     /// The directories to remove if they are empty, the outermost first.
     directories: Vec<PathBuf>,
+    /// Those of them that were created around the state directory for this lock.
+    around: Vec<PathBuf>,
     _file: File,
+}
+
+impl StateLock {
+    /// Returns the directories that were created around the state directory for this lock, the outermost first.
+    pub fn made(&self) -> &[PathBuf] {
+        &self.around
+    }
+
+    /// Lets directories that an earlier lock has created go with this one, if they are empty then.
+    pub fn take_over(&mut self, made: &[PathBuf]) {
+        let further = made.iter().filter(|directory| !self.directories.contains(directory));
+        let further: Vec<_> = further.cloned().collect();
+        self.directories.extend(further);
+        self.directories.sort_by_key(|directory| directory.components().count());
+    }
 }
 
 impl Drop for StateLock {

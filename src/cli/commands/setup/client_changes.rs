@@ -111,7 +111,12 @@ impl PlannedFile {
             record.directories = missing;
         }
         let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", quoted(path));
-        records.keep(&record, original.as_deref()).map_err(|error| failed(&error))?;
+        let keep = |record: &SetupRecord| {
+            records.keep(record, original.as_deref()).map_err(|error| failed(&error))
+        };
+        // A killed setup leaves the file as it was or as it will be, so the record is of both until the file is written.
+        let until_made = self.earlier.as_ref().map(|earlier| record.until_made(&earlier.record));
+        keep(until_made.as_ref().unwrap_or(&record))?;
         if let Err(error) = self.now.replace(after) {
             // Nothing was written. A leftover record does no harm: an undo looks at what the file has.
             let _ = match &self.earlier {
@@ -119,6 +124,9 @@ impl PlannedFile {
                 None => records.forget(&record),
             };
             return Err(failed(&error).into());
+        }
+        if until_made.is_some() {
+            keep(&record)?;
         }
         let backup = if record.had_file() {
             format!(" (the original: {})", quoted(&records.original_path(&record)))

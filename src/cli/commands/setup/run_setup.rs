@@ -17,10 +17,10 @@ use crate::setup::edits::entry_arguments::JudgeArguments;
 use crate::setup::installed_agents::{self, InstalledAgent};
 use crate::setup::known_client::{Client, ClientFile, Places, Server};
 use crate::setup::local_entry::{self, LocalEntry};
-use crate::setup::setup_record::{Owner, Records};
+use crate::setup::setup_record::{Owner, ProgramCopy, Records};
 use crate::setup::stable_program::{self, StablePath};
 use crate::sys::fs::temporary_file;
-use crate::sys::fs::user_state_dir::StateDirectory;
+use crate::sys::fs::user_state_dir::{StateDirectory, StateLock};
 use crate::sys::process;
 
 /// The lock file of a run, in the state directory.
@@ -35,25 +35,17 @@ pub(in crate::cli) fn run(
     let variable = |name: &str| std::env::var_os(name);
     let no_home = || with_hint("there is no home directory", "set HOME to an absolute path");
     let places = Places::read(variable, cfg!(target_os = "macos")).ok_or_else(no_home)?;
-    let state = StateDirectory::of_process().ok_or_else(no_home)?;
-    let records = Records::kept_in(&state);
-    // Locked until the end of this run: each run reads files and records before it writes them. A trial writes nothing.
-    let lock = if arguments.dry_run {
-        None
-    } else {
-        state.lock(LOCK).map_err(|error| no_state(&error))?
-    };
-    if !arguments.dry_run {
-        if lock.is_none() {
-            return Err(with_hint("another setup is running", "run this again when it has ended"));
-        }
-        // The doctor's, which ends each setup, and that of the program's copy.
-        temporary_file::sweep(&state.path().join(PROGRAM));
-        temporary_file::sweep(&stable_program::place_of_copy(&places.home));
-        if let Err(error) = records.sweep() {
-            tracing::warn!(%error, "the leftovers of a killed setup stay");
-        }
+    if !places.home.exists() {
+        let what = format!("the home directory {} does not exist", quoted(&places.home));
+        return Err(with_hint(what, "set HOME to your home directory"));
     }
+    let state = StateDirectory::of_process().ok_or_else(no_home)?;
+    // Locked until the end of this run: each run reads files and records before it writes them. A trial writes nothing.
+    let locked = if arguments.dry_run { None } else { Some(LockedRecords::take(&state, &places)?) };
+    let records = match &locked {
+        Some(locked) => locked.records.clone(),
+        None => Records::kept_in(&state),
+    };
     let search_path = std::env::var_os("PATH");
     let own = std::env::current_exe()?;
     let called = stable_program::called_path(&own, search_path.as_deref());
@@ -90,6 +82,16 @@ pub(in crate::cli) fn run(
     let chosen = found.iter().filter(|(client, place)| is_chosen(client, place.as_ref()));
     let chosen: Vec<&Client> = chosen.map(|(client, _)| *client).collect();
     let program_path = stable.path().to_str().ok_or("the path of this program is not UTF-8")?;
+    if program_path.contains(char::is_control) {
+        // Neither a hook's shell nor a rule of Claude Code's would find it.
+        return Err(with_hint(
+            format!(
+                "the path of this program has a line break or another control character: {}",
+                quoted(stable.path())
+            ),
+            "move the program to a directory without one, and run its setup there",
+        ));
+    }
     let server = Server { program: program_path.to_owned() };
     let mut session = Session {
         asking: Asking::of(arguments),
@@ -107,6 +109,41 @@ pub(in crate::cli) fn run(
     // An adapter may have been installed just now.
     let agents = installed_agents::look(&config, &places, &own, program, variable);
     Ok(session.end(chosen.is_empty(), &agents, &later_call()))
+}
+
+/// The records, and the lock with which one run at a time writes them.
+struct LockedRecords {
+    records: Records,
+    _lock: StateLock,
+}
+
+impl LockedRecords {
+    /// Takes the lock, and removes what killed runs have left.
+    fn take(state: &StateDirectory, places: &Places) -> Result<Self, Failure> {
+        let lock = state.lock(LOCK).map_err(|error| no_state(&error))?;
+        let Some(mut lock) = lock else {
+            return Err(with_hint("another setup is running", "run this again when it has ended"));
+        };
+        let records = Records::kept_in(state);
+        // The directories around the records go with the last record, and this run may be killed.
+        lock.take_over(records.made());
+        let records = records.with_made(lock.made());
+        // The doctor's, which ends each setup, and that of the program's copy.
+        temporary_file::sweep(&state.path().join(PROGRAM));
+        temporary_file::sweep(&stable_program::place_of_copy(&places.home));
+        if let Err(error) = records.sweep() {
+            tracing::warn!(%error, "the leftovers of a killed setup stay");
+        }
+        records.keep_made().map_err(|error| no_state(&error))?;
+        Ok(Self { records, _lock: lock })
+    }
+}
+
+impl Drop for LockedRecords {
+    fn drop(&mut self) {
+        // Before the lock, with which the directories around it go.
+        self.records.remove_unused();
+    }
 }
 
 /// Says that setup cannot keep what it needs to undo its changes.
@@ -254,7 +291,6 @@ impl Session {
         Some(files)
     }
 
-    /// Copies this program out of its package cache, if it is in one.
     /// Renews the copy of a program that clients start already, or makes it anew. Says whether there was something to do.
     fn renew_copy(&self, place: &Path, stable: &StablePath, own: &Path) -> Result<bool, Failure> {
         if stable_program::is_same(place, own) {
@@ -268,11 +304,11 @@ impl Session {
         Ok(true)
     }
 
+    /// Copies this program out of its package cache, if it is in one.
     fn copy_program(&self, stable: &StablePath, own: &Path) -> Result<(), Failure> {
         if let StablePath::Copy(place) = stable {
-            if let Some(copy) = stable_program::copy_to(own, place, self.records.program()?)? {
-                self.records.keep_program(&copy)?;
-            }
+            let keep = |copy: &ProgramCopy| self.records.keep_program(copy);
+            stable_program::copy_to(own, place, self.records.program()?, keep)?;
             output::tell(&format!(
                 "This program runs from a package cache; the clients will start its copy at {}.",
                 quoted(place)

@@ -3,6 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::PossibleValuesParser;
+
+use crate::setup::clients::CLIENTS;
 
 /// The arguments of `setup`.
 #[derive(Clone, Debug, Args)]
@@ -14,9 +17,8 @@ Examples:
   cli-team-bridge setup --remove               undo setup's changes")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(in crate::cli) struct SetupArguments {
-    /// Set up only this client, found or not: claude-code, codex, gemini, qwen, droid, vscode, cursor, zed or claude-desktop
-    /// (repeatable) [default: all that are found].
-    #[arg(long = "client", value_name = "NAME", value_parser = parse_client)]
+    /// Set up only this client, found or not (repeatable) [default: all that are found].
+    #[arg(long = "client", value_name = "NAME", value_parser = client_names())]
     pub(super) clients: Vec<String>,
     /// Write to the files of a project instead of your own [default: the current project].
     #[arg(long, value_name = "DIR", num_args = 0..=1)]
@@ -43,11 +45,6 @@ impl SetupArguments {
     }
 }
 
-fn parse_client(name: &str) -> Result<String, String> {
-    use crate::setup::clients;
-    if clients::named(name).is_some() {
-        return Ok(name.to_owned());
-    }
-    let known: Vec<_> = clients::CLIENTS.iter().map(|client| client.name).collect();
-    Err(format!("unknown client; the known clients are {}", known.join(", ")))
+fn client_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(CLIENTS.iter().map(|client| client.name))
 }

@@ -114,6 +114,7 @@ async fn everything_that_setup_writes_is_undone_byte_for_byte() {
     let (is_done, said) = setup(&stage, &["--remove", "--yes"]).await;
     assert!(is_done, "{said}");
     same(&before, &everything(&stage));
+    assert!(!stage.home().join(".local").exists(), "setup made it for its records");
     let (is_done, said) = setup(&stage, &["--remove", "--yes"]).await;
     assert!(is_done && said.contains("Nothing to undo"), "{said}");
 }
@@ -165,6 +166,13 @@ async fn a_damaged_record_is_named_and_the_other_changes_are_undone() {
     assert!(!stage.home().join(".claude.json").exists(), "{said}");
     assert!(stage.home().join(".codex/config.toml").exists(), "{said}");
     assert!(damaged.exists(), "its user may want to look at it");
+    // Setup has made that file, so there is no original.
+    assert!(said.contains("no original is kept beside it. Remove this record"), "{said}");
+    fs::remove_file(&damaged).unwrap();
+    let (is_done, said) = setup(&stage, &["--remove", "--yes"]).await;
+    assert!(is_done && said.contains("setup has no record of these files"), "{said}");
+    let text = fs::read_to_string(stage.home().join(".codex/config.toml")).unwrap();
+    assert!(!text.contains("bridge"), "{text}");
 }
 
 #[tokio::test]
@@ -441,6 +449,7 @@ async fn a_program_in_a_package_cache_is_copied_first() {
     assert_eq!(copy.metadata().unwrap().len(), cached.metadata().unwrap().len());
     run(&["--remove", "--yes"]);
     assert_eq!(everything(&stage).into_keys().collect::<Vec<_>>(), before);
+    assert!(!stage.home().join(".local").exists());
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::setup_and_undo::{IDLE, setup, stage, write};
+use super::setup_and_undo::{IDLE, copy_program, setup, setup_by, stage, write};
 use crate::support::Terminal;
 use crate::support::home_files::{everything, same};
 
@@ -108,6 +108,35 @@ async fn where_setup_cannot_keep_its_records_it_names_the_directory_and_changes_
         assert!(said.contains(why) && said.contains("hint: make it usable"), "{said}");
         same(&before, &everything(&stage));
     }
+}
+
+#[tokio::test]
+async fn without_a_home_directory_nothing_is_made_and_doctor_says_why() {
+    let stage = stage(&[("cursor", IDLE)]);
+    let none = stage.home().join("none");
+    let stage = stage.with_variable("HOME", none.to_str().unwrap());
+    let why = format!("the home directory {none:?} does not exist");
+    for arguments in [&["--yes"][..], &["--remove", "--yes"], &["--dry-run"]] {
+        let (is_done, said) = setup(&stage, arguments).await;
+        assert!(!is_done && said.contains(&why), "{said}");
+        assert!(said.contains("hint: set HOME to your home directory"), "{said}");
+    }
+    let (_, report) = stage.ended(&["doctor", "--no-start"], None).await;
+    let why = format!("the home directory {} does not exist", none.display());
+    assert!(report.contains(&why) && report.contains("set HOME to your home"), "{report}");
+    assert!(!none.exists());
+}
+
+/// A hook is a line of a shell.
+#[tokio::test]
+async fn a_program_with_a_line_break_in_its_path_is_refused() {
+    let stage = stage(&[("cursor", IDLE)]);
+    let program = stage.home().join("a\nb/cli-team-bridge");
+    copy_program(&program);
+    let before = everything(&stage);
+    let (is_done, said) = setup_by(&program, &stage, &["--yes"]);
+    assert!(!is_done && said.contains("the path of this program has a line break"), "{said}");
+    same(&before, &everything(&stage));
 }
 
 #[tokio::test]

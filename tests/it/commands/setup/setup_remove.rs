@@ -127,6 +127,20 @@ async fn a_moved_project_loses_its_entries_at_its_new_place() {
     assert!(!old.exists());
 }
 
+#[tokio::test]
+async fn who_declines_is_told_how_to_call_the_program_later() {
+    let stage = stage(&[("cursor", IDLE)]);
+    let program = env!("CARGO_BIN_EXE_cli-team-bridge");
+    assert!(setup(&stage, &["--yes"]).await.0);
+    let before = everything(&stage);
+    let mut terminal = Terminal::run_with(&stage, &["setup", "--remove"], (100, 200));
+    terminal.until_shows("Undo this? [y/N]").await;
+    terminal.press("n\n");
+    let next = format!("next: run `{program} setup --remove` again when you want to undo this.");
+    assert_eq!(terminal.ended(&next).await, Some(0));
+    same(&before, &everything(&stage));
+}
+
 /// Its disk may not be mounted, and then there is no directory, or an empty one.
 #[tokio::test]
 async fn a_project_that_is_not_there_now_is_undone_when_it_is_back() {

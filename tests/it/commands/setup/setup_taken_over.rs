@@ -72,8 +72,8 @@ async fn an_entry_of_the_user_for_the_bridge_is_taken_over_and_put_back() {
             fs::read_to_string(&file).unwrap().replace("\"numStartups\":3", "\"numStartups\":4");
         fs::write(&file, &changed).unwrap();
         let (is_done, said) = setup(&stage, &["--remove", "--yes"]).await;
-        let line = format!("  + mcpServers.bridge.command: \"{command}\"");
-        assert!(is_done && said.contains(&line) && !said.contains("SECRET"), "{said}");
+        let shown = format!("  + mcpServers.bridge.command: \"{command}\"");
+        assert!(is_done && said.contains(&shown) && !said.contains("SECRET"), "{said}");
         let now = fs::read_to_string(&file).unwrap();
         assert_eq!(now, written.replace("\"numStartups\":3", "\"numStartups\":4"));
     }
