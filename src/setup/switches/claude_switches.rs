@@ -43,7 +43,10 @@ pub(in crate::setup) fn of_claude_code(used: &EntryInUse<'_>) -> Vec<Switch> {
     switches.extend(not_allowed(used, &settings));
     switches.extend(by_managed_servers(used));
     switches.extend(disabled_in_projects(used));
-    if used.scope == EntryScope::Project {
+    // What is off asks nobody.
+    if used.scope == EntryScope::Project
+        && !switches.iter().any(|one| one.effect == SwitchEffect::Off)
+    {
         switches.extend(not_approved(used, &settings));
     }
     switches.extend(hooks_off(&settings));
@@ -121,7 +124,8 @@ fn not_allowed(used: &EntryInUse<'_>, settings: &[Settings]) -> Option<Switch> {
     let first = lists.first()?;
     let setting = first.named(key);
     let remedy = first.remedy(&format!("add `{ours}` to {setting}"));
-    Some(used.off(&format!("{setting}, which does not name it"), remedy))
+    let what = if by_command { "its command" } else { "it" };
+    Some(used.off(&format!("{setting}, which does not name {what}"), remedy))
 }
 
 /// A file of the machine's own servers excludes all others.

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::domain::limits::NAMED_IN_CLIENT_FILE;
-use crate::domain::text::counted::counted;
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::domain::tool_names::{ENDPOINT_TOOLS, LEADING_TOOLS};
 use crate::setup::config_file::ConfigFile;
@@ -84,18 +83,20 @@ impl EntryInUse<'_> {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        let (effect, what) = match hidden.len() {
+        let (effect, does) = match hidden.len() {
             0 => return None,
-            number if number == all => (SwitchEffect::Off, "none of the bridge's tools".to_owned()),
+            number if number == all => {
+                (SwitchEffect::Off, "shows its model none of the bridge's tools".to_owned())
+            }
             number => {
                 let names = named.join(", ");
-                let number = counted(number, "tool");
-                let what =
-                    format!("not all of the bridge's tools ({number} hidden: {names}{more})");
-                (SwitchEffect::Partly, what)
+                let does = format!(
+                    "hides {number} of the bridge's {all} tools from its model ({names}{more})"
+                );
+                (SwitchEffect::Partly, does)
             }
         };
-        let says = format!("{title} shows its model {what}, because of {setting}");
+        let says = format!("{title} {does}, because of {setting}");
         Some(Switch { effect, says, remedy })
     }
 

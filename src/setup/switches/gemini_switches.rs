@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::find_switches::{setting_in, texts};
 use super::name_pattern::fits;
 use super::tool_lists::{EntryFields, of_entry};
+use crate::domain::text::shown_path::ShownPath as _;
 use crate::setup::known_client::{EntryInUse, SERVER, Switch};
 
 /// The lists of tools in an entry. Neither client has a field there that turns the server off.
@@ -17,8 +18,8 @@ const FIELDS: EntryFields = EntryFields {
     without: Some("excludeTools"),
 };
 
-/// As Gemini CLI 0.61 decides it: names are exact, an empty list of allowed servers allows all, and its own command keeps a file of
-/// the servers that it has disabled.
+/// As Gemini CLI 0.61 decides it: names are exact, an empty list of allowed servers allows all, and a file of its
+/// own has the servers that were disabled in it.
 pub(in crate::setup) fn of_gemini_cli(used: &EntryInUse<'_>) -> Vec<Switch> {
     let directory = used.places.home_by("GEMINI_CLI_HOME").join(".gemini");
     let names = |pattern: &str| pattern == SERVER;
@@ -27,7 +28,9 @@ pub(in crate::setup) fn of_gemini_cli(used: &EntryInUse<'_>) -> Vec<Switch> {
     let disabled = used.read(&enablement).is_some_and(|all| all[SERVER]["enabled"] == false);
     if disabled {
         let setting = setting_in(&format!("{SERVER}.enabled = false"), &enablement);
-        let remedy = "if the bridge should run, run `gemini mcp enable bridge`".to_owned();
+        let file = enablement.shown();
+        // Its command `gemini mcp enable` of that version finds no server.
+        let remedy = format!("if the bridge should run, remove `{SERVER}` from {file}");
         switches.push(used.off(&setting, remedy));
     }
     switches.extend(of_entry(used, FIELDS));

@@ -154,7 +154,7 @@ fn what_is_switched_off_is_named_with_its_file_its_key_and_what_turns_it_on() {
         r#"{ "permissions": { "deny": ["mcp__bridge__kill_agent"] }, "disableAllHooks": true }"#,
     );
     let says = user.says();
-    let hidden = "not all of the bridge's tools (1 tool hidden: kill_agent)";
+    let hidden = "hides 1 of the bridge's 22 tools from its model (kill_agent)";
     assert_eq!(says.len(), 1, "{says:?}");
     assert!(says[0].0 == SwitchEffect::Partly && says[0].1.contains(hidden), "{says:?}");
 }
@@ -220,7 +220,7 @@ fn an_entry_can_be_off_by_its_own_fields() {
     let found = user.find();
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(
-        found[0].effect == SwitchEffect::Partly && found[0].says.contains("1 tool hidden"),
+        found[0].effect == SwitchEffect::Partly && found[0].says.contains("hides 1 of"),
         "{found:?}"
     );
 }
@@ -257,5 +257,8 @@ fn gemini_cli_and_qwen_code_have_lists_of_servers() {
     let user = User::of("gemini");
     user.write(".gemini/settings.json", &servers(json!({})));
     user.write(".gemini/mcp-server-enablement.json", r#"{ "bridge": { "enabled": false } }"#);
-    assert_eq!(user.says()[0].2, "if the bridge should run, run `gemini mcp enable bridge`");
+    assert_eq!(
+        user.says()[0].2,
+        "if the bridge should run, remove `bridge` from ~/.gemini/mcp-server-enablement.json"
+    );
 }

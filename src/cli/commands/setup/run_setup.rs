@@ -14,10 +14,11 @@ use crate::setup::clients::CLIENTS;
 use crate::setup::edits::config_edit::PROGRAM;
 use crate::setup::edits::entry_arguments::JudgeArguments;
 use crate::setup::installed_agents::{self, InstalledAgent};
-use crate::setup::known_client::{Client, ClientFile, Places, Server};
+use crate::setup::known_client::{Client, ClientFile, Places, Server, SwitchEffect};
 use crate::setup::local_entry::{self, LocalEntry};
 use crate::setup::setup_record::{Owner, Records};
 use crate::setup::stable_program::{self, StablePath};
+use crate::setup::switches;
 use crate::sys::fs::temporary_file;
 use crate::sys::fs::user_state_dir::StateDirectory;
 use crate::sys::process;
@@ -100,7 +101,14 @@ pub(in crate::cli) fn run(
     // An adapter may have been installed just now.
     let agents = installed_agents::look(&config, &places, &own, program, variable);
     let call = stable_program::later_call(stable.path(), search_path.as_deref());
-    Ok(session.end(chosen.is_empty(), &agents, &call))
+    let mut end = session.end(chosen.is_empty(), &agents, &call);
+    // The step after a client was set up is no use while its own settings switch the entry off.
+    if let Some(turn_on) = session.turn_on(&places)
+        && let Some(next) = &mut end.next
+    {
+        *next = next.replacen("next: ", &format!("next: {turn_on}. Then "), 1);
+    }
+    Ok(end)
 }
 
 /// Says that setup cannot keep what it needs to undo its changes.
@@ -275,8 +283,17 @@ impl Session {
         Ok(())
     }
 
+    /// Returns what turns the entry of the first client on that is set up, if something switches it off.
+    fn turn_on(&self, places: &Places) -> Option<String> {
+        let ready = CLIENTS.iter().find(|client| Some(client.title) == self.ready)?;
+        let directories: Vec<_> = self.directory.iter().cloned().collect();
+        let switches = switches::find(ready, places, self.project.as_deref(), &directories);
+        let off = switches.into_iter().find(|switch| switch.effect == SwitchEffect::Off)?;
+        Some(off.remedy)
+    }
+
     /// Returns how it has ended. `call` is how the user calls this program later.
-    fn end(self, has_no_client: bool, agents: &[InstalledAgent], call: &str) -> SetupEnd {
+    fn end(&self, has_no_client: bool, agents: &[InstalledAgent], call: &str) -> SetupEnd {
         let all = self.refused.join("\n  ");
         let failure = (!self.refused.is_empty())
             .then(|| Failure::from(format!("not everything could be set up:\n  {all}")));
