@@ -155,6 +155,12 @@ fn trials_of_doctor(programs: &Programs) -> Vec<Trial> {
         ),
         trial(
             "doctor",
+            "an_entry_is_off_where_claude_shows_no_tools",
+            programs.missing(&claude_code::PROGRAMS),
+            doctor_reads_clients::an_entry_is_off_where_claude_shows_no_tools,
+        ),
+        trial(
+            "doctor",
             "folders_are_trusted_as_gemini_trusts_them",
             programs.missing(&doctor_reads_clients::GEMINI),
             doctor_reads_clients::folders_are_trusted_as_gemini_trusts_them,

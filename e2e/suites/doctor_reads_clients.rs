@@ -166,3 +166,52 @@ pub(crate) async fn files_are_read_as_the_clients_read_them() {
         }
     }
 }
+
+/// A session of Claude Code shows its model none of the bridge's tools exactly where the doctor says that the entry is switched off.
+pub(crate) async fn an_entry_is_off_where_claude_shows_no_tools() {
+    let claude = Programs::find().native("claude", "@anthropic-ai/claude-code", "claude");
+    let own = env!("CARGO_BIN_EXE_cli-team-bridge");
+    let name = json!([{ "serverName": "bridge" }]);
+    let command = json!([{ "serverCommand": [own, "orchestrator"] }]);
+    let of_user = ".claude/settings.json";
+    for (file, settings, expected) in [
+        (of_user, json!({}), false),
+        (of_user, json!({ "permissions": { "deny": ["mcp__bridge"] } }), true),
+        (of_user, json!({ "permissions": { "deny": ["mcp__bridge__*"] } }), true),
+        (of_user, json!({ "permissions": { "deny": ["mcp__bridge(*)"] } }), false),
+        (of_user, json!({ "deniedMcpServers": name }), true),
+        (of_user, json!({ "deniedMcpServers": command }), true),
+        (of_user, json!({ "deniedMcpServers": ["bridge"] }), false),
+        (of_user, json!({ "allowedMcpServers": [{ "serverName": "x" }] }), true),
+        (of_user, json!({ "allowedMcpServers": command }), false),
+        (of_user, json!({ "disabledMcpjsonServers": ["bridge"] }), false),
+        (".claude.json", json!({ "disabledMcpServers": ["bridge"] }), true),
+    ] {
+        let stage = Stage::new("[agents.default]\n")
+            .with_variable("ANTHROPIC_API_KEY", "no-key")
+            // Nobody answers there: what the session has is known before it asks a model.
+            .with_variable("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
+            .with_variable("CLAUDE_CODE_MAX_RETRIES", "0")
+            .with_variable("ENABLE_TOOL_SEARCH", "false")
+            .with_variable("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
+            .with_variable("DISABLE_AUTOUPDATER", "1");
+        fs::create_dir_all(stage.home().join(".claude")).unwrap();
+        let project = stage.project().to_owned();
+        let key = project.to_str().unwrap();
+        let entry = json!({ "command": own, "args": ["orchestrator"] });
+        let mut main = json!({ "mcpServers": { "bridge": entry }, "projects": {} });
+        main["projects"][key] = json!({ "hasTrustDialogAccepted": true });
+        if file == ".claude.json" {
+            main["projects"][key]["disabledMcpServers"] = settings["disabledMcpServers"].clone();
+        } else {
+            fs::write(stage.home().join(file), settings.to_string()).unwrap();
+        }
+        fs::write(stage.home().join(".claude.json"), main.to_string()).unwrap();
+        let off = findings(&stage, &project, "claude-code", "switched off").await;
+        assert_eq!(!off.is_empty(), expected, "{settings}: {off:?}");
+        let asked = ["-p", "hi", "--output-format", "stream-json", "--verbose"];
+        let said = printed(&stage, claude.clone(), &project, &asked).await;
+        assert!(said.contains("\"subtype\":\"init\""), "{settings}: {said}");
+        assert_eq!(!said.contains("mcp__bridge__assign_task"), expected, "{settings}: {said}");
+    }
+}

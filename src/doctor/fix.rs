@@ -9,7 +9,7 @@ pub(super) fn apply(finding: &mut Finding, proof: &Proof) {
         return;
     };
     match clear_left_presences(bus, proof) {
-        Ok(0) => add(finding, "they are too young to be removed yet"),
+        Ok(0) => add(finding, "the next session that opens the bus removes them"),
         Ok(removed) => {
             finding.is_fixed = true;
             add(finding, &format!("removed {removed}"));

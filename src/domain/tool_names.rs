@@ -14,3 +14,21 @@ pub const ENDPOINT_TOOLS: [&str; 8] = [
     "wait_for_message",
     "acknowledge",
 ];
+
+/// The tools that only an orchestrator has, in the order of `tools/list`.
+pub const LEADING_TOOLS: [&str; 14] = [
+    "assign_task",
+    "get_task_status",
+    "get_task_result",
+    "cancel_task",
+    "create_workflow",
+    "get_workflow_status",
+    "cancel_workflow",
+    "resume_workflow",
+    "approve_step",
+    "get_agent_status",
+    "answer_permission",
+    "broadcast",
+    "shutdown_agent",
+    "kill_agent",
+];

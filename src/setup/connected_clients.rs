@@ -9,8 +9,8 @@ use super::clients::CLIENTS;
 use super::config_file::ConfigFile;
 use super::edits::config_edit::{FileEdits, JsonEdit, names_bridge, runs_bridge};
 use super::edits::entry_arguments::{JudgeArguments, ServerRole, started_server};
-use super::known_client::{Client, ClientFile, Places, SERVER, Server};
-use super::{local_entry, written_entry};
+use super::known_client::{Client, ClientFile, Places, SERVER, Server, SwitchEffect};
+use super::{local_entry, switches, written_entry};
 
 /// An installed client.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub enum Connection {
     Joins,
     /// A file that may have the entry cannot be read.
     Unknown,
-    /// It has an entry for the bridge that cannot start it, or must not be believed.
+    /// It has an entry for the bridge that cannot start it, must not be believed, or is switched off.
     Broken,
     /// It starts the bridge, and can lead a team.
     Connected,
@@ -68,11 +68,34 @@ fn connection(
     client: &Client,
     places: &Places,
     started_in: StartedIn<'_>,
-    (own, program): (&Path, &impl Fn(&str) -> Option<PathBuf>),
+    programs: (&Path, &impl Fn(&str) -> Option<PathBuf>),
 ) -> Connection {
     if client.has_plugin(places) {
         return Connection::Connected;
     }
+    let found = connection_by_entries(client, places, started_in, programs);
+    let is_off = || {
+        let directories: Vec<_> = [started_in.directory, started_in.project]
+            .into_iter()
+            .flatten()
+            .map(Path::to_owned)
+            .collect();
+        let switches = switches::find(client, places, started_in.project, &directories);
+        switches.iter().any(|switch| switch.effect == SwitchEffect::Off)
+    };
+    match found {
+        Connection::Connected | Connection::Joins if is_off() => Connection::Broken,
+        found => found,
+    }
+}
+
+/// Returns the connection as the entries have it, whatever may switch them off.
+fn connection_by_entries(
+    client: &Client,
+    places: &Places,
+    started_in: StartedIn<'_>,
+    (own, program): (&Path, &impl Fn(&str) -> Option<PathBuf>),
+) -> Connection {
     let StartedIn { project, directory, .. } = started_in;
     let local = directory.map(|directory| local_entry::find(client, places, directory));
     // It takes precedence over all others. If its file cannot be read, the search below finds that out too.

@@ -45,6 +45,51 @@ pub struct Client {
     pub folder_trust: Option<fn(&Places, &Path) -> FolderTrust>,
     /// Its entries for one project in the user's own file, if it has such entries.
     pub local: Option<LocalScope>,
+    /// Finds the settings that switch the entry off.
+    pub switches: fn(&EntryInUse<'_>) -> Vec<Switch>,
+}
+
+/// A setting that keeps a client from running the bridge as its entry says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Switch {
+    pub effect: SwitchEffect,
+    /// What it does, and where it is.
+    pub says: String,
+    pub remedy: String,
+}
+
+/// How far a setting keeps the bridge from running.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SwitchEffect {
+    /// The client does not start the bridge, or shows its model none of its tools.
+    Off,
+    /// Some of its tools are hidden, its hooks do nothing, or the client asks the user first.
+    Partly,
+}
+
+/// Where an entry applies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryScope {
+    /// In one project alone, from the user's own file.
+    Local,
+    /// In the project that has the file.
+    Project,
+    /// In all of the user's projects.
+    User,
+}
+
+/// The entry that a client uses in a project, and the places around it.
+pub struct EntryInUse<'a> {
+    pub(super) client: &'a Client,
+    pub(super) places: &'a Places,
+    pub(super) project: Option<&'a Path>,
+    /// The directories in which the client may be started, links resolved.
+    pub(super) directories: &'a [PathBuf],
+    pub(super) entry: Value,
+    /// The keys that lead to it, and its file.
+    pub(super) key: String,
+    pub(super) file: PathBuf,
+    pub(super) scope: EntryScope,
 }
 
 /// Whether a client trusts a directory, according to its files.
@@ -71,6 +116,26 @@ pub struct LocalScope {
     pub table: &'static str,
     /// The command that removes such an entry, run in the project.
     pub removal: &'static str,
+}
+
+impl LocalScope {
+    /// Returns the file, and the keys that lead to what it has about the project of a directory.
+    pub(super) fn table_of(
+        &self,
+        places: &Places,
+        directory: &Path,
+    ) -> Option<(PathBuf, Vec<String>)> {
+        let file = (self.file)(places, directory, &Server { program: SERVER.to_owned() });
+        let FileEdits::Json(edits) = file.edits else {
+            return None;
+        };
+        let entry = edits.into_iter().find_map(|edit| match edit {
+            JsonEdit::Entry(entry) => Some(entry),
+            JsonEdit::Item(_) => None,
+        });
+        // The table of the projects, and the project.
+        Some((file.path, entry?.path.into_iter().take(2).collect()))
+    }
 }
 
 /// A file of a client, and the edits that setup makes to it.
@@ -143,6 +208,15 @@ impl Places {
     /// Returns the home directory that a variable names for one program, or the user's.
     pub(super) fn home_by(&self, variable: &str) -> PathBuf {
         self.or_in_home(variable, "")
+    }
+
+    /// Returns the directory in which whoever manages the machine keeps settings for Claude Code.
+    pub(super) fn managed_claude(&self) -> PathBuf {
+        if self.is_mac {
+            "/Library/Application Support/ClaudeCode".into()
+        } else {
+            "/etc/claude-code".into()
+        }
     }
 
     /// Returns the directory in which desktop programs keep their files.

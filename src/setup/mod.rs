@@ -16,6 +16,7 @@ pub mod projects_program;
 pub mod setup_plan;
 pub mod setup_record;
 pub mod stable_program;
+pub mod switches;
 pub mod unrecorded_edits;
 pub mod written_entry;
 

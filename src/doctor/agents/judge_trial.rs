@@ -31,8 +31,8 @@ pub(super) enum Trial {
     NoTools,
     /// It could not be started or has ended, for this reason.
     Ended(String),
-    /// None of these happened in time.
-    Silent,
+    /// None of these happened in time. What it printed beside messages is ready to append.
+    Silent { printed: String },
 }
 
 /// Details of an agent that its remedies may name.
@@ -102,12 +102,13 @@ pub(super) fn judge(tried: &Tried, trial: &Trial) -> Finding {
             let says = format!("it did not start: {}", clipped(reason));
             Finding::problem(&subject, "start", says, remedy)
         }
-        Trial::Silent => Finding::problem(
+        Trial::Silent { printed } => Finding::problem(
             &subject,
             "start",
             format!(
-                "it was not ready within {} s (a busy machine may need longer: try again)",
-                wait_times::DOCTOR_START.as_secs()
+                "it was not ready within {} s (a busy machine may need longer: try again){}",
+                wait_times::DOCTOR_START.as_secs(),
+                clipped(printed)
             ),
             remedy,
         ),
@@ -263,10 +264,19 @@ mod tests {
     fn silence_and_missing_tools_are_problems() {
         let by_hand = Some("run `gemini --acp` by hand to see why");
         check(
-            &Trial::Silent,
+            &Trial::Silent { printed: String::new() },
             Level::Problem,
             "start",
             "it was not ready within 30 s (a busy machine may need longer: try again)",
+            by_hand,
+        );
+        check(
+            &Trial::Silent {
+                printed: "; it printed lines that are no messages: Log\nin".to_owned(),
+            },
+            Level::Problem,
+            "start",
+            "it was not ready within 30 s (a busy machine may need longer: try again); it printed lines that are no messages: Log in",
             by_hand,
         );
         let says = "it runs, but did not ask for the bridge's tools within 15 s, so its model cannot \
@@ -275,7 +285,7 @@ mod tests {
             Some("run `gemini --acp` by hand to see whether its settings let it start MCP servers");
         check(&Trial::NoTools, Level::Problem, "start", says, remedy);
         let old = Tried { update: Some("npm install".into()), ..tried() };
-        let finding = judge(&old, &Trial::Silent);
+        let finding = judge(&old, &Trial::Silent { printed: String::new() });
         assert!(
             finding.remedy.unwrap().starts_with("its version is old: run `npm install`, or run")
         );

@@ -38,7 +38,7 @@ pub(super) async fn run(team: &Team, profile: &str, cwd: PathBuf) -> Trial {
         }
         Ok(Progress::NoTools) => Trial::NoTools,
         Ok(Progress::Ended(reason)) => return Trial::Ended(reason),
-        Ok(Progress::Starting) | Err(_) => Trial::Silent,
+        Ok(Progress::Starting) | Err(_) => Trial::Silent { printed: team.printed_by(session) },
     };
     // An agent that did not start well may not respond to a request.
     let ended = match &trial {

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::judge_client::{self, ExaminedClient, ExaminedFile, Programs, Scope, Unreadable};
+use super::judge_switches;
 use crate::doctor::finding::{Finding, Level};
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::setup::brought_entry::judge_program;
@@ -14,6 +15,7 @@ use crate::setup::edits::config_edit::EditError;
 use crate::setup::edits::entry_arguments::JudgeArguments;
 use crate::setup::known_client::{Client, ClientFile, FolderTrust, Places, Server};
 use crate::setup::stable_program::{StablePath, called_path};
+use crate::setup::switches;
 use crate::setup::written_entry;
 use crate::sys::process::find_program;
 
@@ -42,7 +44,8 @@ pub(crate) fn broken_entries(
     started_in: StartedIn<'_>,
 ) -> Vec<Finding> {
     let mut findings = examine(environment, own_binary, judge_arguments, started_in);
-    findings.retain(|finding| finding.check == "entry" && finding.level == Level::Problem);
+    let checks = ["entry", judge_switches::CHECK];
+    findings.retain(|one| checks.contains(&one.check) && one.level == Level::Problem);
     findings
 }
 
@@ -105,7 +108,10 @@ pub(crate) fn examine(
             is_directory: &is_directory,
             own: &own.path().shown().to_string(),
         };
-        findings.extend(judge_client::judge(&examined, &programs));
+        let mut judged = judge_client::judge(&examined, &programs);
+        let switches = switches::find(client, &places, started_in.project, started_in.directories);
+        judge_switches::add(&mut judged, client.name, &switches);
+        findings.extend(judged);
     }
     findings
 }

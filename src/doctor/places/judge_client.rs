@@ -162,7 +162,7 @@ pub(super) fn judge(client: &ExaminedClient, programs: &Programs<'_>) -> Vec<Fin
     let mut findings = judge_unusable(client, &subject);
     let read = client.files.iter().filter_map(|file| Some((file, file.written.as_ref().ok()?)));
     let read: Vec<_> = read.collect();
-    let (mut is_set_up, mut leads_nowhere) = (false, false);
+    let (mut is_set_up, mut leads_nowhere, mut is_taken) = (false, false, false);
     for (file, written) in &read {
         let Some(entry) = &written.entry else {
             continue;
@@ -175,11 +175,15 @@ pub(super) fn judge(client: &ExaminedClient, programs: &Programs<'_>) -> Vec<Fin
             let says = format!("the entry `bridge` in {place} starts no program");
             let remedy = format!("if it should start the bridge, remove {key}, then {set_up}");
             findings.push(Finding::note(&subject, "entry", says).with_remedy(remedy));
+            is_taken = true;
+            continue;
         } else if !names_bridge(entry) {
             let command = program_of(command);
             let says = format!("the entry `bridge` in {place} starts another program: `{command}`");
             let remedy = format!("rename {key}, or remove it if you do not need it, then {set_up}");
             findings.push(Finding::problem(&subject, "entry", says, remedy));
+            is_taken = true;
+            continue;
         } else if let Err(fault) = file.judge(written, entry, programs.judge_brought) {
             let (says, remedy) = words_of(&fault, entry, &key);
             let says = format!("the entry `bridge` in {place} {says}");
@@ -217,8 +221,9 @@ pub(super) fn judge(client: &ExaminedClient, programs: &Programs<'_>) -> Vec<Fin
         findings.push(Finding::note(&subject, "entry", says).with_remedy(set_up));
         return findings;
     }
-    // Permissions and hooks are compared with what would be written for the program of the entry. Setup corrects them with it.
-    if leads_nowhere {
+    // Permissions and hooks are compared with what would be written for the program of the entry. Setup corrects them with it. Beside
+    // an entry of another author it changes nothing.
+    if leads_nowhere || is_taken {
         return findings;
     }
     // A list that is incomplete in the user's own settings may be complete in the project's.

@@ -113,7 +113,7 @@ pub(super) fn judge_presences(directory: &Path, bus: &ExaminedBus) -> Option<Fin
     let says = format!("{} by dead sessions", counted_as(left, "file was left", "files were left"));
     Some(
         Finding::note(&SUBJECT, "presences", says)
-            .with_remedy("`cli-team-bridge doctor --fix` removes them; they do no harm")
+            .with_remedy("they do no harm: the next session that opens the bus removes them, and `cli-team-bridge doctor --fix` those whose end is known")
             .with_fix(Fix::LeftPresences(directory.to_owned())),
     )
 }

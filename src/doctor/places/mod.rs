@@ -9,4 +9,5 @@ pub(super) mod examine_rights;
 mod judge_bus;
 mod judge_client;
 mod judge_sessions;
+mod judge_switches;
 mod judge_webhooks;

@@ -16,6 +16,7 @@ use crate::setup::known_client::{
     Client, ClientFile, HOOK_SECONDS, LocalScope, Places, SERVER, Server, hook_on, in_project,
     json_file, timeout_ms,
 };
+use crate::setup::switches;
 use crate::sys::fs::git_worktrees::Worktree;
 
 pub(super) const CLIENT: Client = Client {
@@ -61,6 +62,7 @@ pub(super) const CLIENT: Client = Client {
         table: PROJECTS,
         removal: "claude mcp remove bridge -s local",
     }),
+    switches: switches::of_claude_code,
 };
 
 /// What Claude Code 2.1.329 reads in all of its files.

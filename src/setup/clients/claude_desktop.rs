@@ -16,6 +16,7 @@ pub(super) const CLIENT: Client = Client {
     for_project: |_, _| Vec::new(),
     folder_trust: None,
     local: None,
+    switches: |_| Vec::new(),
 };
 
 /// Its errors about this file are those of `JSON.parse`. Whether it takes comments or a mark out before is not known.

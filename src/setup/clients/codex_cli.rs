@@ -7,6 +7,7 @@ use serde_json::json;
 use crate::setup::edits::config_edit::{Entry, FileEdits};
 use crate::setup::installed_plugin::PluginPlace;
 use crate::setup::known_client::{CALL_SECONDS, Client, ClientFile, SERVER, Server};
+use crate::setup::switches;
 
 pub(super) const CLIENT: Client = Client {
     name: "codex",
@@ -23,6 +24,7 @@ pub(super) const CLIENT: Client = Client {
     for_project: |project, server| vec![servers(project.join(".codex/config.toml"), server)],
     folder_trust: None,
     local: None,
+    switches: switches::of_codex,
 };
 
 fn servers(path: PathBuf, server: &Server) -> ClientFile {

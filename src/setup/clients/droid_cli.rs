@@ -6,6 +6,7 @@ use serde_json::json;
 
 use crate::setup::edits::json_reader::JsonReader;
 use crate::setup::known_client::{Client, ClientFile, Places, Server, json_file};
+use crate::setup::switches;
 
 pub(super) const CLIENT: Client = Client {
     name: "droid",
@@ -17,6 +18,7 @@ pub(super) const CLIENT: Client = Client {
     for_project: |project, server| vec![servers(project.join(".factory/mcp.json"), server)],
     folder_trust: None,
     local: None,
+    switches: switches::of_droid,
 };
 
 /// What Droid 0.215 reads. It shows no error for anything else, and no servers.

@@ -8,6 +8,7 @@ use crate::setup::installed_plugin::{EXTENSION, PluginPlace};
 use crate::setup::known_client::{
     Client, ClientFile, Places, Server, in_project, json_file_with_hooks,
 };
+use crate::setup::switches;
 
 pub(super) const CLIENT: Client = Client {
     name: "gemini",
@@ -28,6 +29,7 @@ pub(super) const CLIENT: Client = Client {
         files.trust(folder)
     }),
     local: None,
+    switches: switches::of_gemini_cli,
 };
 
 /// What Gemini CLI 0.61 reads.

@@ -7,6 +7,7 @@ use crate::setup::installed_plugin::{EXTENSION, PluginPlace};
 use crate::setup::known_client::{
     Client, ClientFile, Places, Server, in_project, json_file_with_hooks,
 };
+use crate::setup::switches;
 
 pub(super) const CLIENT: Client = Client {
     name: "qwen",
@@ -20,6 +21,7 @@ pub(super) const CLIENT: Client = Client {
     },
     folder_trust: None,
     local: None,
+    switches: switches::of_qwen_code,
 };
 
 /// What Qwen Code 0.24 reads.

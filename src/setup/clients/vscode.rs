@@ -20,4 +20,5 @@ pub(super) const CLIENT: Client = Client {
     },
     folder_trust: None,
     local: None,
+    switches: |_| Vec::new(),
 };

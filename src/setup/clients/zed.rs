@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use crate::setup::known_client::{CALL_SECONDS, Client, ClientFile, Places, Server, json_file};
+use crate::setup::switches;
 
 pub(super) const CLIENT: Client = Client {
     name: "zed",
@@ -16,6 +17,7 @@ pub(super) const CLIENT: Client = Client {
     for_project: |project, server| vec![settings(project.join(".zed/settings.json"), server)],
     folder_trust: None,
     local: None,
+    switches: switches::of_zed,
 };
 
 /// Unlike other desktop programs, Zed uses the same directory on a Mac.

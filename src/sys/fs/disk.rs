@@ -340,12 +340,30 @@ fn open_checked(path: &Path, options: &OpenOptions) -> io::Result<File> {
         return Err(untrusted(NO_FILE));
     }
     if metadata.uid() != geteuid().as_raw() {
-        return Err(untrusted("it belongs to another user: remove it"));
+        return Err(io::Error::new(io::ErrorKind::InvalidData, WrongRights::OtherOwner));
     }
     if metadata.mode() & WRITABLE_BY_OTHERS != 0 {
-        return Err(untrusted("others may write to it: remove it"));
+        return Err(io::Error::new(io::ErrorKind::InvalidData, WrongRights::WritableByOthers));
     }
     Ok(file)
+}
+
+/// Why a file or a directory is not trusted, although nothing needs to be put in its place: its owner or its mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WrongRights {
+    #[error("{}", OTHER_OWNER)]
+    OtherOwner,
+    #[error("{}", WRITABLE)]
+    WritableByOthers,
+}
+
+const OTHER_OWNER: &str =
+    "it belongs to another user: run as that user, or make it yours with `chown`";
+const WRITABLE: &str = "others may write to it: check what is in it, then run `chmod go-w` on it";
+
+/// Says whether an error is about nothing but the owner or the mode of a file.
+pub fn is_about_rights(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<WrongRights>())
 }
 
 fn untrusted(reason: &'static str) -> io::Error {
@@ -396,9 +414,9 @@ pub fn look_at_directory(path: &Path) -> io::Result<PrivateDirectory> {
     } else if !metadata.is_dir() {
         "it is not a directory: remove it"
     } else if metadata.uid() != geteuid().as_raw() {
-        "it belongs to another user: remove it, or run as that user"
+        OTHER_OWNER
     } else if metadata.mode() & WRITABLE_BY_OTHERS != 0 {
-        "others may write to it: check what is in it, then run `chmod go-w` on it"
+        WRITABLE
     } else {
         return Ok(PrivateDirectory::Found);
     };

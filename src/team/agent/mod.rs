@@ -6,6 +6,7 @@ pub(crate) mod lifetime;
 pub(crate) mod model_and_mode;
 pub(crate) mod next_step;
 pub(crate) mod pending_writes;
+pub(crate) mod printed;
 pub(crate) mod process_end;
 pub(crate) mod process_record;
 pub(crate) mod restart_policy;

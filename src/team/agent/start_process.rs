@@ -2,6 +2,7 @@
 
 use super::context::AgentContext;
 use super::model_and_mode::{What, choose};
+use super::printed::Printed;
 use super::start_timeout::{longest, patient};
 use crate::acp::{
     AcpError, AcpSessionId, AgentEvents, ConnectOptions, Connection, Deadlines, Feature,
@@ -11,15 +12,11 @@ use crate::domain::grace_periods::{self, StopPlan};
 use crate::domain::permission::Policy;
 use crate::domain::task::TaskError;
 use crate::domain::task::error_class;
-use crate::domain::text::redact::Secrets;
 use crate::supervisor::{self, SpawnError, Supervised};
 use crate::sys::rate_limit::Metered;
 use crate::team::launch::NewAgentIdentity;
 use crate::team::project_trust::UnreadableApproval;
 use crate::team::results::error_advice::Advice;
-
-/// How much of the end of an agent's stderr goes into an error: enough for a reason, short enough for a model.
-const STDERR_SHOWN_BYTES: usize = 1536;
 
 /// A connected process with a session that has our endpoint in it.
 pub(crate) struct AgentProcess {
@@ -50,12 +47,12 @@ pub(crate) enum StartError {
     #[error("it ended before it was ready: {0}")]
     Ended(String),
     /// It does not answer as an agent.
-    #[error("{}{stderr}", .error.message)]
+    #[error("{}{printed}", .error.message)]
     Protocol {
         /// The agent's wrong or missing answer, and what to do about it.
         error: Box<TaskError>,
-        /// The end of the agent's stderr, ready to append.
-        stderr: String,
+        /// What it printed beside messages, ready to append.
+        printed: String,
     },
 }
 
@@ -116,12 +113,20 @@ pub(crate) async fn connect_to(
     continued: Continued<'_>,
 ) -> Result<AgentProcess, StartError> {
     let endpoint = agent.launch.endpoint(&agent.identity, &agent.profile);
-    let secrets = &agent.secrets;
+    let printed = Printed::by(&child, &agent.secrets);
+    agent.offers.note_printed(agent.session(), printed.clone());
     let exited = child.exited();
-    let connecting = begin(agent, &child, pipes, &endpoint, continued.session);
-    let begun = tokio::select! {
-        begun = connecting => begun,
-        exit = exited => return Err(StartError::Ended(exit_report(&child, &exit.to_string(), secrets))),
+    let begun = {
+        let connecting = begin(agent, &child, (pipes, &printed), &endpoint, continued.session);
+        tokio::pin!(connecting);
+        tokio::select! {
+            begun = &mut connecting => begun,
+            exit = exited => {
+                // What it printed last may not have been read yet.
+                let _ = tokio::time::timeout(grace_periods::LAST_STDERR, &mut connecting).await;
+                return Err(StartError::Ended(format!("{exit}{}", printed.shown())));
+            }
+        }
     };
     match begun {
         Ok((connection, events, mut session, resumed)) => {
@@ -129,7 +134,7 @@ pub(crate) async fn connect_to(
             let setting_up = set_up(agent, &connection, &mut session, model);
             setting_up.await.map_err(|error| StartError::Protocol {
                 error: Box::new(error),
-                stderr: stderr_shown(&child.stderr_tail(), secrets),
+                printed: printed.shown(),
             })?;
             Ok(AgentProcess { child, connection, events, session, endpoint, resumed })
         }
@@ -139,11 +144,11 @@ pub(crate) async fn connect_to(
             let exit = tokio::time::timeout(grace_periods::LAST_BREATH, exit).await;
             let reason =
                 exit.map_or_else(|_| "it closed its stdout".to_owned(), |exit| exit.to_string());
-            Err(StartError::Ended(exit_report(&child, &reason, secrets)))
+            Err(StartError::Ended(format!("{reason}{}", printed.shown())))
         }
         Err(error) => Err(StartError::Protocol {
             error: Box::new(agent.advice().on_start(&error)),
-            stderr: stderr_shown(&child.stderr_tail(), secrets),
+            printed: printed.shown(),
         }),
     }
 }
@@ -189,7 +194,7 @@ pub(crate) async fn set_mode(
 async fn begin(
     agent: &AgentContext,
     child: &Supervised,
-    pipes: supervisor::Pipes,
+    (pipes, printed): (supervisor::Pipes, &Printed),
     endpoint: &McpServerSpec,
     earlier: Option<&AcpSessionId>,
 ) -> Result<(Connection, AgentEvents, SessionInfo, bool), AcpError> {
@@ -210,7 +215,7 @@ async fn begin(
         secrets: agent.secrets.clone(),
         ..ConnectOptions::default()
     };
-    let stdout = Metered::new(pipes.stdout, agent.output_per_second);
+    let stdout = Metered::new(printed.kept(pipes.stdout), agent.output_per_second);
     let (connection, mut events) = connect(stdout, pipes.stdin, options).await?;
     patient(child, limit, "initialize", connection.initialize()).await?;
     if let Some(earlier) = earlier {
@@ -258,40 +263,5 @@ async fn resume(
             // The history is known already. But unless it is received, the answer behind it is never read.
             Some(_) = events.recv() => {}
         }
-    }
-}
-
-/// Returns how an agent ended, with the end of its stderr.
-pub(crate) fn exit_report(child: &Supervised, exit: &str, secrets: &Secrets) -> String {
-    format!("{exit}{}", stderr_shown(&child.stderr_tail(), secrets))
-}
-
-/// Returns the end of a stderr text, ready to append.
-fn stderr_shown(stderr: &str, secrets: &Secrets) -> String {
-    let stderr = stderr.trim();
-    if stderr.is_empty() {
-        return String::new();
-    }
-    let stderr = secrets.hidden(stderr);
-    let (end, is_cut) = stderr.tail(STDERR_SHOWN_BYTES);
-    let cut = if is_cut { "…" } else { "" };
-    format!("; its stderr ends: {cut}{end}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_key_that_the_cut_goes_through_is_hidden() {
-        let key = "live-ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-        let secrets = Secrets::of([("API_KEY", key)].into_iter());
-        for left in 0..=key.len() {
-            let text = format!("{key}{}", "b".repeat(STDERR_SHOWN_BYTES - left));
-            let shown = stderr_shown(&text, &secrets);
-            assert!(!shown.contains("789"), "{left}: {shown}");
-        }
-        assert_eq!(stderr_shown(" \n", &secrets), "");
-        assert_eq!(stderr_shown("no\n", &secrets), "; its stderr ends: no");
     }
 }

@@ -41,4 +41,9 @@ impl Team {
     pub fn version_of(&self, session: SessionId) -> Option<String> {
         self.inner.offers.version(session).map(Into::into)
     }
+
+    /// Returns what a live agent of this bridge has printed beside messages; empty if it has printed nothing.
+    pub fn printed_by(&self, session: SessionId) -> String {
+        self.inner.offers.printed(session)
+    }
 }

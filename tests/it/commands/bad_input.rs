@@ -261,6 +261,27 @@ async fn a_bus_directory_that_others_may_write_to_is_refused() {
     .await;
 }
 
+/// It may well be this user's own, so it is not put aside as a foreign one.
+#[tokio::test]
+async fn a_bus_whose_identity_others_may_write_to_is_refused() {
+    let stage = Stage::new("[agents.default]");
+    stage.peer("bob").await.close().await;
+    let mode = |mode| {
+        let identity = stage.bus().join("bus.json");
+        std::fs::set_permissions(identity, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    mode(0o660);
+    check_refused_bus(
+        &stage,
+        "cannot use `.claude/bridge/bus.json`: others may write to it: check what is in it, then run \
+            `chmod go-w` on it",
+        || mode(0o600),
+    )
+    .await;
+    let beside = std::fs::read_dir(stage.bus().parent().unwrap()).unwrap();
+    assert_eq!(beside.count(), 1, "nothing was put aside");
+}
+
 #[tokio::test]
 async fn a_bus_of_a_newer_format_is_refused() {
     let stage = Stage::new("[agents.default]");

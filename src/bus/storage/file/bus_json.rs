@@ -12,7 +12,7 @@ use super::io_failure::failed;
 use super::origin::directory_identity::SeenDirectory;
 use crate::bus::storage::LogError;
 use crate::bus::storage::format_versions::{BUS_FORMAT, SNAPSHOT_LEVEL};
-use crate::sys::fs::disk::Disk;
+use crate::sys::fs::disk::{Disk, is_about_rights};
 use crate::sys::fs::file_lock::LockFile;
 use crate::sys::random_ids;
 
@@ -152,14 +152,16 @@ fn read(disk: &dyn Disk, path: &Path) -> io::Result<Vec<u8>> {
     disk.read(path)
 }
 
-/// Reads the header of a bus; none without `bus.json`. A file that cannot be understood yields an empty header.
+/// Reads the header of a bus; none without `bus.json`. A file that cannot be understood, or that is no file, yields an empty header:
+/// such a bus is foreign. One with the wrong owner or mode is refused, because it may well be this user's, and `chmod` mends it.
 pub(crate) fn look(disk: &dyn Disk, directory: &Path) -> Result<Option<BusHeader>, LogError> {
     let path = directory.join(BUS_JSON);
     match read(disk, &path) {
         Ok(text) => Ok(Some(serde_json::from_slice(&text).unwrap_or_default())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        // The file is not this user's own, so it proves nothing.
-        Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(Some(BusHeader::default())),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData && !is_about_rights(&error) => {
+            Ok(Some(BusHeader::default()))
+        }
         Err(error) => Err(failed("read", &path, error)),
     }
 }
@@ -183,7 +185,8 @@ pub(crate) fn load(disk: &dyn Disk, directory: &Path) -> Result<Option<Uuid>, Lo
         _ => Err(LogError::Refused {
             path,
             reason:
-                "it is damaged: start once with --adopt if the bus is yours, and do not remove it"
+                "it is damaged: if the bus is yours, start once with --adopt (`cli-team-bridge orchestrator --adopt < /dev/null`), and do not \
+                 remove it; a session without --adopt puts the bus aside"
                     .to_owned(),
         }),
     }

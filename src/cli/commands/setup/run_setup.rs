@@ -15,10 +15,11 @@ use crate::setup::clients::CLIENTS;
 use crate::setup::edits::config_edit::PROGRAM;
 use crate::setup::edits::entry_arguments::JudgeArguments;
 use crate::setup::installed_agents::{self, InstalledAgent};
-use crate::setup::known_client::{Client, ClientFile, Places, Server};
+use crate::setup::known_client::{Client, ClientFile, Places, Server, SwitchEffect};
 use crate::setup::local_entry::{self, LocalEntry};
 use crate::setup::setup_record::{Owner, ProgramCopy, Records};
 use crate::setup::stable_program::{self, StablePath};
+use crate::setup::switches;
 use crate::sys::fs::temporary_file;
 use crate::sys::fs::user_state_dir::{StateDirectory, StateLock};
 use crate::sys::process;
@@ -108,7 +109,14 @@ pub(in crate::cli) fn run(
     }
     // An adapter may have been installed just now.
     let agents = installed_agents::look(&config, &places, &own, program, variable);
-    Ok(session.end(chosen.is_empty(), &agents, &later_call()))
+    let mut end = session.end(chosen.is_empty(), &agents, &later_call());
+    // The step after a client was set up is no use while its own settings switch the entry off.
+    if let Some(turn_on) = session.turn_on(&places)
+        && let Some(next) = &mut end.next
+    {
+        *next = next.replacen("next: ", &format!("next: {turn_on}. Then "), 1);
+    }
+    Ok(end)
 }
 
 /// The records, and the lock with which one run at a time writes them.
@@ -317,8 +325,17 @@ impl Session {
         Ok(())
     }
 
+    /// Returns what turns the entry of the first client on that is set up, if something switches it off.
+    fn turn_on(&self, places: &Places) -> Option<String> {
+        let ready = CLIENTS.iter().find(|client| Some(client.title) == self.ready)?;
+        let directories: Vec<_> = self.directory.iter().cloned().collect();
+        let switches = switches::find(ready, places, self.project.as_deref(), &directories);
+        let off = switches.into_iter().find(|switch| switch.effect == SwitchEffect::Off)?;
+        Some(off.remedy)
+    }
+
     /// Returns how it has ended. `call` is how the user calls this program later.
-    fn end(self, has_no_client: bool, agents: &[InstalledAgent], call: &str) -> SetupEnd {
+    fn end(&self, has_no_client: bool, agents: &[InstalledAgent], call: &str) -> SetupEnd {
         let all = self.refused.join("\n  ");
         let failure = (!self.refused.is_empty())
             .then(|| Failure::from(format!("not everything could be set up:\n  {all}")));

@@ -130,7 +130,7 @@ fn an_entry_is_right_only_if_it_leads_in_a_project_that_exists() {
 fn an_entry_must_start_a_program_and_wait_long_enough() {
     let whole = json!({ "command": "/own/cli-team-bridge", "timeout": 150_000 });
     assert_eq!(levels(vec![servers(Some(whole))]), [("entry", Level::Ok)]);
-    let wrong = json!({ "command": "/gone", "timeout": 60_000 });
+    let wrong = json!({ "command": "/gone/cli-team-bridge", "timeout": 60_000 });
     let expected = [("entry", Level::Problem), ("timeout", Level::Note)];
     assert_eq!(levels(vec![servers(Some(wrong))]), expected);
     assert_eq!(levels(vec![servers(None)]), [("entry", Level::Note)]);
@@ -305,4 +305,14 @@ fn a_file_that_cannot_be_read_is_a_problem() {
     assert_eq!(findings[0].says, "cannot use /f.json: it does not parse");
     let remedy = "correct /f.json, then run `cli-team-bridge doctor` again";
     assert_eq!(findings[0].remedy.as_deref(), Some(remedy));
+}
+
+#[test]
+fn beside_an_entry_of_another_author_nothing_is_missing_that_setup_would_add() {
+    for (entry, level) in
+        [(json!({ "command": "/x/other" }), Level::Problem), (json!({}), Level::Note)]
+    {
+        let files = || vec![servers(Some(entry.clone())), settings(&["permissions.allow"], false)];
+        assert_eq!(levels(files()), [("entry", level)], "{entry}");
+    }
 }

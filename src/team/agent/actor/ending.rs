@@ -8,8 +8,9 @@ use crate::bus::state::StopMode;
 use crate::domain::grace_periods;
 use crate::domain::member::Departure;
 use crate::supervisor::Exit;
+use crate::team::agent::printed::exit_report;
 use crate::team::agent::process_end::ProcessEnd;
-use crate::team::agent::start_process::{AgentProcess, exit_report};
+use crate::team::agent::start_process::AgentProcess;
 use crate::team::stop::stop_agent::{self, LastConversation};
 
 impl Actor {

@@ -234,3 +234,41 @@ async fn files_of_a_repository_that_agents_run_are_named() {
     let says = "`.gemini/settings.json` (gemini), and run hooks and MCP servers in them";
     check(&report, ("project", "agents' files"), "note", says, "before you start an agent here");
 }
+
+/// The entry is right, and the client starts nothing: only a look at its other settings shows that.
+#[tokio::test]
+async fn an_entry_that_is_switched_off_is_a_problem_until_that_is_undone() {
+    let stage = stage();
+    fs::create_dir(stage.home().join(".claude")).unwrap();
+    let (is_done, said) = setup(&stage, &["--client", "claude-code", "--yes"]).await;
+    assert!(is_done, "{said}");
+    let settings = stage.home().join(".claude/settings.json");
+    let set_up = fs::read_to_string(&settings).unwrap();
+    let mut denying: Value = serde_json::from_str(&set_up).unwrap();
+    denying["permissions"]["deny"] = json!(["Bash(rm:*)", "mcp__bridge__*"]);
+    fs::write(&settings, denying.to_string()).unwrap();
+    let (code, report) = examined(&stage, &["--no-start"]).await;
+    assert_eq!(code, Some(1));
+    let of = ("claude-code", "switched off");
+    check(
+        &report,
+        of,
+        "problem",
+        "none of the bridge's tools",
+        "remove `mcp__bridge__*` from `permissions.deny`",
+    );
+    let is_entry = |one: &Value| one["name"] == "claude-code" && one["check"] == "entry";
+    assert!(!report["findings"].as_array().unwrap().iter().any(is_entry), "{report:#}");
+    // Setup leaves the user's decision alone, and says what it is.
+    let (is_done, said) = setup(&stage, &["--client", "claude-code", "--yes"]).await;
+    assert!(
+        is_done && said.contains("because of `mcp__bridge__*` among `permissions.deny`"),
+        "{said}"
+    );
+    assert!(said.contains("next: if the bridge should run, remove `mcp__bridge__*`"), "{said}");
+    let kept: Value = serde_json::from_str(&fs::read_to_string(&settings).unwrap()).unwrap();
+    assert_eq!(kept["permissions"]["deny"], denying["permissions"]["deny"]);
+    fs::write(&settings, set_up).unwrap();
+    let (_, report) = examined(&stage, &["--no-start"]).await;
+    check(&report, ("claude-code", "entry"), "ok", "starts `", "");
+}

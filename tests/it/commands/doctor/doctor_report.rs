@@ -264,6 +264,17 @@ async fn a_copied_bus_and_one_that_others_may_write_to_are_named() {
     let (_, report) = examined(&stage, &["--no-start"]).await;
     check(&report, ("bus", "use"), "problem", "others may write to it", "chmod go-w");
     open(0o700);
+    // What `chmod` mends is neither foreign nor put aside.
+    let identity = stage.bus().join("bus.json");
+    fs::set_permissions(&identity, fs::Permissions::from_mode(0o660)).unwrap();
+    let (_, report) = examined(&stage, &["--no-start"]).await;
+    check(&report, ("bus", "use"), "problem", "others may write to it", "chmod go-w");
+    check(&report, ("bus", "rights"), "problem", "`bus.json`", "doctor --fix");
+    let (_, report) = examined(&stage, &["--no-start", "--fix"]).await;
+    check(&report, ("bus", "place"), "ok", "bridge", "");
+    let beside = fs::read_dir(stage.bus().parent().unwrap()).unwrap().flatten();
+    let names: Vec<_> = beside.map(|one| one.file_name()).collect();
+    assert!(!names.iter().any(|name| name.to_string_lossy().contains("foreign")), "{names:?}");
     let copy = stage.copied();
     let (_, report) = examined(&copy, &["--no-start"]).await;
     check(&report, ("bus", "place"), "problem", "was not created there", "--adopt");

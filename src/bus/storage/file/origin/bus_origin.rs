@@ -72,7 +72,12 @@ impl Unprovable {
     /// There is a state directory, and it cannot be used. Logs the error with its file, for people.
     fn of(why: &'static str, error: &io::Error) -> Self {
         tracing::error!("{why}: {error}");
-        let remedy = "make the user's state directory readable and writable, or set HOME or XDG_STATE_HOME to another one that lasts";
+        let remedy = if error.kind() == io::ErrorKind::InvalidData {
+            "`cli-team-bridge doctor` says what is wrong with the user's state directory, and `doctor --fix` takes the rights of others \
+             to it away; or set HOME or XDG_STATE_HOME to another one that lasts"
+        } else {
+            "make the user's state directory readable and writable, or set HOME or XDG_STATE_HOME to another one that lasts"
+        };
         Self { why, remedy }
     }
 }
@@ -168,7 +173,7 @@ impl Opening<'_> {
                 if let Err(LogError::Newer) = known {
                     return Err(LogError::Newer);
                 }
-                let known = bus_json::look(self.disk, directory)?.unwrap_or_default();
+                let known = self.header()?.unwrap_or_default();
                 let secret = self.secret_to_keep(&known)?.unwrap_or_else(random_ids::token);
                 tracing::warn!(directory = %directory.display(), "this bus was adopted: its log is \
                     trusted from now on");
@@ -189,13 +194,23 @@ impl Opening<'_> {
 
     /// Finds the kind of the directory. The inner error means that it cannot be known.
     fn look(&self) -> Result<Result<BusFound, Unprovable>, LogError> {
-        let Some(known) = bus_json::look(self.disk, self.directory)? else {
+        let Some(known) = self.header()? else {
             let empty = bus_directory::is_empty(self.directory);
             let empty = empty.map_err(|error| failed("list", self.directory, error))?;
             let found = if empty { BusFound::Unmade } else { BusFound::Foreign };
             return Ok(self.counterparts().map(|_| found));
         };
         Ok(self.prove(&known, &self.seen_now()?))
+    }
+
+    /// Reads the header of the bus. Its owner and its mode do not matter to a user who adopts it: it is written anew.
+    fn header(&self) -> Result<Option<BusHeader>, LogError> {
+        match bus_json::look(self.disk, self.directory) {
+            Err(LogError::Refused { .. }) if self.proof.foreign == Foreign::TakenOver => {
+                Ok(Some(BusHeader::default()))
+            }
+            header => header,
+        }
     }
 
     fn sighting(&self) -> io::Result<SeenDirectory> {

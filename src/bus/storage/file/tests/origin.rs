@@ -306,6 +306,28 @@ fn a_bus_with_an_invalid_identity_is_foreign() {
 }
 
 #[test]
+fn a_bus_whose_identity_others_may_change_is_refused_until_the_mode_is_mended() {
+    let user = User::new();
+    user.append_in("project");
+    let identity = user.bus("project").join("bus.json");
+    let mode = |mode| fs::set_permissions(&identity, fs::Permissions::from_mode(mode)).unwrap();
+    for open in [0o620, 0o602] {
+        mode(open);
+        let refused = refusal_of(user.open_with("project", user.state(), Foreign::PutAside, BOOT));
+        assert!(
+            refused.starts_with("others may write to it") && refused.contains("chmod go-w"),
+            "{refused}"
+        );
+        assert_eq!(user.aside("project"), [""; 0], "its log stays where it is");
+    }
+    mode(0o600);
+    assert_eq!(User::events(&mut user.open("project")), 1);
+    mode(0o620);
+    assert_eq!(User::events(&mut user.adopt("project")), 1, "who adopts it needs no `chmod`");
+    assert_eq!(User::events(&mut user.open("project")), 1);
+}
+
+#[test]
 fn a_foreign_bus_in_use_stays_where_it_is() {
     let user = User::new();
     user.append_in("project");

@@ -1,0 +1,215 @@
+//! Switches of Claude Code, as version 2.1.329 decides them: rules that deny its tools, lists of servers that are denied, allowed or
+//! disabled, the approval of a project's `.mcp.json`, and the switch for all hooks.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::find_switches::{setting_in, texts};
+use super::name_pattern::fits;
+use crate::domain::text::shown_path::ShownPath as _;
+use crate::setup::edits::config_edit::key_of;
+use crate::setup::known_client::{EntryInUse, EntryScope, SERVER, Switch, SwitchEffect};
+
+/// A file of settings and its content.
+struct Settings {
+    file: PathBuf,
+    value: Value,
+    /// Whether the user cannot change it.
+    is_managed: bool,
+}
+
+impl Settings {
+    /// Names one of its settings.
+    fn named(&self, key: &str) -> String {
+        setting_in(key, &self.file)
+    }
+
+    /// Says who has to do something, and when.
+    fn remedy(&self, doing: &str) -> String {
+        let whose = if self.is_managed { "ask whoever manages this machine to " } else { "" };
+        format!("if the bridge should run, {whose}{doing}")
+    }
+}
+
+/// Finds what switches the bridge off.
+pub(in crate::setup) fn of_claude_code(used: &EntryInUse<'_>) -> Vec<Switch> {
+    let settings = read_settings(used);
+    let mut switches: Vec<_> = settings
+        .iter()
+        .flat_map(|one| [denied_tools(used, one), denied_server(used, one)])
+        .flatten()
+        .collect();
+    switches.extend(not_allowed(used, &settings));
+    switches.extend(by_managed_servers(used));
+    switches.extend(disabled_in_projects(used));
+    // What is off asks nobody.
+    if used.scope == EntryScope::Project
+        && !switches.iter().any(|one| one.effect == SwitchEffect::Off)
+    {
+        switches.extend(not_approved(used, &settings));
+    }
+    switches.extend(hooks_off(&settings));
+    switches
+}
+
+/// Reads all files of settings, those that others override first.
+fn read_settings(used: &EntryInUse<'_>) -> Vec<Settings> {
+    let of_user = used.places.or_in_home("CLAUDE_CONFIG_DIR", ".claude").join("settings.json");
+    let mut files = vec![(of_user, false)];
+    if let Some(project) = used.project {
+        let own = project.join(".claude");
+        files.extend(["settings.json", "settings.local.json"].map(|name| (own.join(name), false)));
+    }
+    let managed = used.places.managed_claude();
+    files.push((managed.join("managed-settings.json"), true));
+    let parts = std::fs::read_dir(managed.join("managed-settings.d")).into_iter().flatten();
+    let mut parts: Vec<_> = parts.flatten().map(|part| part.path()).collect();
+    parts.retain(|part| part.extension().is_some_and(|kind| kind == "json"));
+    parts.sort();
+    files.extend(parts.into_iter().map(|part| (part, true)));
+    let read = |(file, is_managed): (PathBuf, bool)| {
+        Some(Settings { value: used.read(&file)?, file, is_managed })
+    };
+    files.into_iter().filter_map(read).collect()
+}
+
+/// Judges the rules that deny tools. A denied tool is not shown to the model.
+fn denied_tools(used: &EntryInUse<'_>, settings: &Settings) -> Option<Switch> {
+    let rules = texts(&settings.value["permissions"]["deny"]);
+    let server = format!("mcp__{SERVER}");
+    let hides = |rule: &str, tool: &str| rule == server || fits(rule, &format!("{server}__{tool}"));
+    let tools = used.tools();
+    let ours = |rule: &&str| tools.iter().any(|tool| hides(rule, tool));
+    let rules: Vec<_> = rules.into_iter().filter(ours).collect();
+    let mut hidden = tools.clone();
+    hidden.retain(|tool| rules.iter().any(|rule| hides(rule, tool)));
+    let setting = settings.named("permissions.deny");
+    let named = rules.iter().map(|rule| format!("`{rule}`")).collect::<Vec<_>>().join(", ");
+    let remedy = settings.remedy(&format!("remove {named} from {setting}"));
+    used.hiding(&hidden, &format!("{named} among {setting}"), remedy)
+}
+
+/// Returns the command line of the entry, as lists of servers name it.
+fn command_line(used: &EntryInUse<'_>) -> Value {
+    let arguments = used.entry["args"].as_array().cloned().unwrap_or_default();
+    Value::Array([vec![used.entry["command"].clone()], arguments].concat())
+}
+
+fn denied_server(used: &EntryInUse<'_>, settings: &Settings) -> Option<Switch> {
+    let denied = settings.value["deniedMcpServers"].as_array()?;
+    let command = command_line(used);
+    let is_ours = |one: &&Value| one["serverName"] == SERVER || one["serverCommand"] == command;
+    let ours = denied.iter().find(is_ours)?;
+    let setting = settings.named("deniedMcpServers");
+    Some(used.off(&setting, settings.remedy(&format!("remove `{ours}` from {setting}"))))
+}
+
+/// Judges the lists of allowed servers, which count together. If one has a command, servers that are commands are allowed by it alone.
+fn not_allowed(used: &EntryInUse<'_>, settings: &[Settings]) -> Option<Switch> {
+    let key = "allowedMcpServers";
+    let lists: Vec<_> = settings.iter().filter(|one| one.value[key].is_array()).collect();
+    let allowed = lists.iter().flat_map(|one| one.value[key].as_array().into_iter().flatten());
+    let command = command_line(used);
+    let by_command = allowed.clone().any(|one| one.get("serverCommand").is_some());
+    let ours = if by_command {
+        json!({ "serverCommand": command })
+    } else {
+        json!({ "serverName": SERVER })
+    };
+    let field = if by_command { "serverCommand" } else { "serverName" };
+    if allowed.clone().any(|one| one.get(field) == ours.get(field)) {
+        return None;
+    }
+    let first = lists.first()?;
+    let setting = first.named(key);
+    let remedy = first.remedy(&format!("add `{ours}` to {setting}"));
+    let what = if by_command { "its command" } else { "it" };
+    Some(used.off(&format!("{setting}, which does not name {what}"), remedy))
+}
+
+/// A file of the machine's own servers excludes all others.
+fn by_managed_servers(used: &EntryInUse<'_>) -> Option<Switch> {
+    let file = used.places.managed_claude().join("managed-mcp.json");
+    let servers = used.read(&file)?;
+    let has_ours = servers["mcpServers"].get(SERVER).is_some();
+    (!has_ours).then(|| {
+        let file = file.shown();
+        let remedy = format!(
+            "if the bridge should run, ask whoever manages this machine to add it to {file}"
+        );
+        used.off(&format!("{file}, which excludes all servers that it does not name"), remedy)
+    })
+}
+
+/// Judges the servers that the user has disabled for one project, as `/mcp` does.
+fn disabled_in_projects(used: &EntryInUse<'_>) -> Vec<Switch> {
+    let mut switches = Vec::new();
+    let Some(local) = used.client.local else {
+        return switches;
+    };
+    for directory in used.directories {
+        let Some((file, path)) = local.table_of(used.places, directory) else {
+            continue;
+        };
+        let all = used.read(&file).unwrap_or_default();
+        let project = path.iter().fold(&all, |value, key| &value[key]);
+        for (list, counts) in [
+            ("disabledMcpServers", true),
+            ("disabledMcpjsonServers", used.scope == EntryScope::Project),
+        ] {
+            if counts && texts(&project[list]).contains(&SERVER) {
+                let key = [&path[..], &[list.to_owned()]].concat();
+                let setting = setting_in(&key_of(&key), &file);
+                let remedy = format!("if the bridge should run, remove `{SERVER}` from {setting}");
+                let switch = used.off(&setting, remedy);
+                // Several directories may be of one project.
+                if !switches.contains(&switch) {
+                    switches.push(switch);
+                }
+            }
+        }
+    }
+    switches
+}
+
+/// Judges the approval of an entry in a project's `.mcp.json`.
+fn not_approved(used: &EntryInUse<'_>, settings: &[Settings]) -> Option<Switch> {
+    let lists = |key: &'static str| move |one: &&Settings| texts(&one.value[key]).contains(&SERVER);
+    if let Some(one) = settings.iter().find(lists("disabledMcpjsonServers")) {
+        let setting = one.named("disabledMcpjsonServers");
+        return Some(used.off(&setting, one.remedy(&format!("remove `{SERVER}` from {setting}"))));
+    }
+    let approves_all = |one: &Settings| one.value["enableAllProjectMcpServers"] == true;
+    let is_approved = settings.iter().any(approves_all)
+        || settings.iter().any(|one| lists("enabledMcpjsonServers")(&one));
+    (!is_approved).then(|| Switch {
+        effect: SwitchEffect::Partly,
+        says: format!(
+            "{} asks you before it starts the bridge from {}, which nobody has approved for good",
+            used.client.title,
+            used.file.shown()
+        ),
+        remedy: format!(
+            "approve it when it asks, or run `cli-team-bridge setup --client {} --project .`",
+            used.client.name
+        ),
+    })
+}
+
+/// Judges the switch for all hooks, which the last file with it decides.
+fn hooks_off(settings: &[Settings]) -> Option<Switch> {
+    let key = "disableAllHooks";
+    let last = settings.iter().rfind(|one| one.value[key].is_boolean())?;
+    (last.value[key] == true).then(|| {
+        let setting = last.named(&format!("{key} = true"));
+        Switch {
+            effect: SwitchEffect::Partly,
+            says: format!("the hooks that bring messages do nothing, because of {setting}"),
+            remedy: format!(
+                "if messages should come between two steps, too, and not only with the bridge's tools, remove {}",
+                last.named(key)
+            ),
+        }
+    })
+}

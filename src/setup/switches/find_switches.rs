@@ -1,0 +1,118 @@
+//! Finds the settings that switch the entry of a client off, each with its file, its key and its remedy.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::domain::limits::NAMED_IN_CLIENT_FILE;
+use crate::domain::text::shown_path::ShownPath as _;
+use crate::domain::tool_names::{ENDPOINT_TOOLS, LEADING_TOOLS};
+use crate::setup::config_file::ConfigFile;
+use crate::setup::edits::config_edit::names_bridge;
+use crate::setup::edits::edit_json;
+use crate::setup::known_client::{
+    Client, ClientFile, EntryInUse, EntryScope, Places, SERVER, Server, Switch, SwitchEffect,
+};
+use crate::setup::written_entry;
+
+/// Finds what switches off the entry that a client uses in a project and in these directories. Without an entry, nothing is found.
+pub fn find(
+    client: &Client,
+    places: &Places,
+    project: Option<&Path>,
+    directories: &[PathBuf],
+) -> Vec<Switch> {
+    let Some(found) = entry_in_use(client, places, project, directories) else {
+        return Vec::new();
+    };
+    let (file, (entry, key), scope) = found;
+    let used =
+        EntryInUse { client, places, project, directories, entry, key, file: file.path, scope };
+    (client.switches)(&used)
+}
+
+/// Finds the entry that takes precedence.
+fn entry_in_use(
+    client: &Client,
+    places: &Places,
+    project: Option<&Path>,
+    directories: &[PathBuf],
+) -> Option<(ClientFile, (Value, String), EntryScope)> {
+    // Only the places of the entries count here, not what setup would write.
+    let server = Server { program: SERVER.to_owned() };
+    let mut files = Vec::new();
+    if let Some(local) = client.local {
+        let of = |directory: &PathBuf| (local.file)(places, directory, &server);
+        files.extend(directories.iter().map(of).map(|file| (file, None, EntryScope::Local)));
+    }
+    if let Some(project) = project {
+        let of_project = (client.for_project)(project, &server).into_iter();
+        files.extend(of_project.map(|file| (file, Some(project), EntryScope::Project)));
+    }
+    let of_user = (client.for_user)(places, &server).into_iter();
+    files.extend(of_user.map(|file| (file, None, EntryScope::User)));
+    files.into_iter().find_map(|(file, project, scope)| {
+        let text = ConfigFile::read(&file.path, project).ok()?.text?;
+        let written = written_entry::look(&text, &file.edits).ok()?;
+        let entry = written.entry.filter(names_bridge)?;
+        Some((file, (entry, written.key), scope))
+    })
+}
+
+impl EntryInUse<'_> {
+    /// Reads a JSON file of the client; none if there is none, or if it cannot be read.
+    pub(super) fn read(&self, file: &Path) -> Option<Value> {
+        let project = self.project.filter(|project| file.starts_with(project));
+        let text = ConfigFile::read(file, project).ok()?.text?;
+        edit_json::value_at(&text, &[]).ok().flatten()
+    }
+
+    /// Returns the tools that the bridge has when it is started with the arguments of the entry.
+    pub(super) fn tools(&self) -> Vec<&'static str> {
+        let is_peer = self.entry["args"][0] == "peer";
+        let leading: &[&str] = if is_peer { &[] } else { &LEADING_TOOLS };
+        ENDPOINT_TOOLS.iter().chain(leading).copied().collect()
+    }
+
+    /// Returns what is said of tools that a setting hides; none if it hides none.
+    pub(super) fn hiding(&self, hidden: &[&str], setting: &str, remedy: String) -> Option<Switch> {
+        let title = self.client.title;
+        let all = self.tools().len();
+        let named = hidden.iter().take(NAMED_IN_CLIENT_FILE).copied().collect::<Vec<_>>();
+        let more = match hidden.len().saturating_sub(named.len()) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let (effect, does) = match hidden.len() {
+            0 => return None,
+            number if number == all => {
+                (SwitchEffect::Off, "shows its model none of the bridge's tools".to_owned())
+            }
+            number => {
+                let names = named.join(", ");
+                let does = format!(
+                    "hides {number} of the bridge's {all} tools from its model ({names}{more})"
+                );
+                (SwitchEffect::Partly, does)
+            }
+        };
+        let says = format!("{title} {does}, because of {setting}");
+        Some(Switch { effect, says, remedy })
+    }
+
+    /// Returns what is said of a setting with which the client does not start the bridge.
+    pub(super) fn off(&self, setting: &str, remedy: String) -> Switch {
+        let says = format!("{} does not start the bridge, because of {setting}", self.client.title);
+        Switch { effect: SwitchEffect::Off, says, remedy }
+    }
+}
+
+/// Names a setting with its file.
+pub(super) fn setting_in(key: &str, file: &Path) -> String {
+    format!("`{key}` in {}", file.shown())
+}
+
+/// Returns the texts of a list.
+pub(super) fn texts(list: &Value) -> Vec<&str> {
+    list.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+}

@@ -1,0 +1,84 @@
+//! Switches of Gemini CLI and Qwen Code: lists of servers in their settings, the user's and a project's together.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::find_switches::{setting_in, texts};
+use super::name_pattern::fits;
+use super::tool_lists::{EntryFields, of_entry};
+use crate::domain::text::shown_path::ShownPath as _;
+use crate::setup::known_client::{EntryInUse, SERVER, Switch};
+
+/// The lists of tools in an entry. Neither client has a field there that turns the server off.
+const FIELDS: EntryFields = EntryFields {
+    off: None,
+    only: Some("includeTools"),
+    is_empty_none: true,
+    without: Some("excludeTools"),
+};
+
+/// As Gemini CLI 0.61 decides it: names are exact, an empty list of allowed servers allows all, and a file of its
+/// own has the servers that were disabled in it.
+pub(in crate::setup) fn of_gemini_cli(used: &EntryInUse<'_>) -> Vec<Switch> {
+    let directory = used.places.home_by("GEMINI_CLI_HOME").join(".gemini");
+    let names = |pattern: &str| pattern == SERVER;
+    let mut switches = by_lists(used, &directory, ".gemini", names, true);
+    let enablement = directory.join("mcp-server-enablement.json");
+    let disabled = used.read(&enablement).is_some_and(|all| all[SERVER]["enabled"] == false);
+    if disabled {
+        let setting = setting_in(&format!("{SERVER}.enabled = false"), &enablement);
+        let file = enablement.shown();
+        // Its command `gemini mcp enable` of that version finds no server.
+        let remedy = format!("if the bridge should run, remove `{SERVER}` from {file}");
+        switches.push(used.off(&setting, remedy));
+    }
+    switches.extend(of_entry(used, FIELDS));
+    switches
+}
+
+/// As Qwen Code 0.24 decides it: names are patterns, and an empty list of allowed servers allows none.
+pub(in crate::setup) fn of_qwen_code(used: &EntryInUse<'_>) -> Vec<Switch> {
+    let directory = used.places.or_in_home("QWEN_HOME", ".qwen");
+    let names = |pattern: &str| fits(pattern, SERVER);
+    let mut switches = by_lists(used, &directory, ".qwen", names, false);
+    switches.extend(of_entry(used, FIELDS));
+    switches
+}
+
+/// Judges `mcp.excluded` and `mcp.allowed`.
+fn by_lists(
+    used: &EntryInUse<'_>,
+    directory: &Path,
+    in_project: &str,
+    names: impl Fn(&str) -> bool,
+    empty_allows_all: bool,
+) -> Vec<Switch> {
+    let of_user = Some(directory.join("settings.json"));
+    let of_project = used.project.map(|project| project.join(in_project).join("settings.json"));
+    let files = of_user.into_iter().chain(of_project);
+    let read = files.filter_map(|file| Some((used.read(&file)?, file)));
+    let read: Vec<(Value, PathBuf)> = read.collect();
+    let mut switches = Vec::new();
+    for (settings, file) in &read {
+        let excluded = texts(&settings["mcp"]["excluded"]);
+        let found: Vec<_> = excluded.into_iter().filter(|pattern| names(pattern)).collect();
+        if let Some(first) = found.first() {
+            let setting = setting_in("mcp.excluded", file);
+            let remedy = format!("if the bridge should run, remove `{first}` from {setting}");
+            switches.push(used.off(&setting, remedy));
+        }
+    }
+    let allowing: Vec<_> =
+        read.iter().filter(|(settings, _)| settings["mcp"]["allowed"].is_array()).collect();
+    let mut allowed = allowing.iter().flat_map(|(settings, _)| texts(&settings["mcp"]["allowed"]));
+    let is_allowed = allowed.clone().next().is_none() && empty_allows_all || allowed.any(names);
+    if let Some((_, file)) = allowing.first()
+        && !is_allowed
+    {
+        let setting = setting_in("mcp.allowed", file);
+        let remedy = format!("if the bridge should run, add `{SERVER}` to {setting}");
+        switches.push(used.off(&format!("{setting}, which does not name it"), remedy));
+    }
+    switches
+}

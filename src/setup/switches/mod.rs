@@ -1,0 +1,16 @@
+//! What keeps a client from running the bridge although it has an entry: settings that switch it off, wholly or in part. Only reads
+//! them: each is a decision of the user's, or of whoever manages the machine.
+
+mod claude_switches;
+mod find_switches;
+mod gemini_switches;
+mod name_pattern;
+mod tool_lists;
+
+pub(in crate::setup) use self::claude_switches::of_claude_code;
+pub use self::find_switches::find;
+pub(in crate::setup) use self::gemini_switches::{of_gemini_cli, of_qwen_code};
+pub(in crate::setup) use self::tool_lists::{of_codex, of_droid, of_zed};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,264 @@
+//! What switches an entry off, as the real clients were seen to decide it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::find;
+use crate::setup::clients::named;
+use crate::setup::known_client::{Places, Switch, SwitchEffect};
+
+/// A home directory and a project in it.
+struct User {
+    base: tempfile::TempDir,
+    client: &'static str,
+}
+
+impl User {
+    fn of(client: &'static str) -> Self {
+        let user = Self { base: tempfile::tempdir().unwrap(), client };
+        fs::create_dir(user.base.path().join("p")).unwrap();
+        user
+    }
+
+    fn project(&self) -> PathBuf {
+        self.base.path().join("p")
+    }
+
+    /// Writes a file below the home directory, in which `@P` stands for the project.
+    fn write(&self, file: &str, text: &str) {
+        let path = self.base.path().join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text.replace("@P", self.project().to_str().unwrap())).unwrap();
+    }
+
+    fn find(&self) -> Vec<Switch> {
+        let home = |name: &str| (name == "HOME").then(|| self.base.path().into());
+        let places = Places::read(home, false).unwrap();
+        let (client, project) = (named(self.client).unwrap(), self.project());
+        find(client, &places, Some(&project), std::slice::from_ref(&project))
+    }
+
+    /// Returns the effect and the words of what is found, with `~` for the home directory.
+    fn says(&self) -> Vec<(SwitchEffect, String, String)> {
+        let home = self.base.path().to_str().unwrap();
+        let short = |text: &str| text.replace(home, "~");
+        let found = self.find().into_iter();
+        found.map(|one| (one.effect, short(&one.says), short(&one.remedy))).collect()
+    }
+}
+
+const COMMAND: &str = "/x/cli-team-bridge";
+
+fn entry(fields: Value) -> Value {
+    let mut entry = json!({ "command": COMMAND, "args": ["orchestrator"] });
+    for (key, value) in fields.as_object().unwrap() {
+        entry[key] = value.clone();
+    }
+    entry
+}
+
+fn servers(fields: Value) -> String {
+    json!({ "mcpServers": { "bridge": entry(fields) } }).to_string()
+}
+
+const SETTINGS: &str = ".claude/settings.json";
+
+#[test]
+fn claude_code_hides_denied_tools_and_starts_no_denied_or_disabled_server() {
+    let command = json!([COMMAND, "orchestrator"]);
+    let name = json!([{ "serverName": "bridge" }]);
+    for (file, settings, expected) in [
+        (SETTINGS, json!({ "permissions": { "deny": ["mcp__bridge"] } }), true),
+        (SETTINGS, json!({ "permissions": { "deny": ["mcp__bridge__*"] } }), true),
+        (SETTINGS, json!({ "permissions": { "deny": ["mcp__bri*"] } }), true),
+        (
+            SETTINGS,
+            json!({ "permissions": { "deny": ["mcp__bridge(*)", "mcp__bridge__"] } }),
+            false,
+        ),
+        ("p/.claude/settings.json", json!({ "permissions": { "deny": ["*"] } }), true),
+        ("p/.claude/settings.local.json", json!({ "deniedMcpServers": name }), true),
+        (SETTINGS, json!({ "deniedMcpServers": [{ "serverCommand": command }] }), true),
+        (
+            SETTINGS,
+            json!({ "deniedMcpServers": [{ "serverCommand": [COMMAND] }, "bridge"] }),
+            false,
+        ),
+        (SETTINGS, json!({ "deniedMcpServers": [{ "serverName": "*" }] }), false),
+        (SETTINGS, json!({ "allowedMcpServers": [] }), true),
+        (SETTINGS, json!({ "allowedMcpServers": name }), false),
+        (SETTINGS, json!({ "allowedMcpServers": [{ "serverCommand": command }] }), false),
+        (SETTINGS, json!({ "allowedMcpServers": [name[0], { "serverCommand": ["/y"] }] }), true),
+        (SETTINGS, json!({ "disabledMcpjsonServers": ["bridge"] }), false),
+        (SETTINGS, json!({ "disabledMcpServers": ["bridge"] }), false),
+        (
+            ".claude.json",
+            json!({ "projects": { "@P": { "disabledMcpServers": ["bridge"] } } }),
+            true,
+        ),
+        (
+            ".claude.json",
+            json!({ "projects": { "/q": { "disabledMcpServers": ["bridge"] } } }),
+            false,
+        ),
+    ] {
+        let user = User::of("claude-code");
+        let mut main = json!({ "mcpServers": { "bridge": entry(json!({})) } });
+        if file == ".claude.json" {
+            main["projects"] = settings["projects"].clone();
+        } else {
+            user.write(file, &settings.to_string());
+        }
+        user.write(".claude.json", &main.to_string());
+        let found = user.find();
+        let is_off = found.iter().any(|switch| switch.effect == SwitchEffect::Off);
+        assert_eq!(is_off, expected, "{file}: {settings}: {found:?}");
+        assert_eq!(found.len(), usize::from(expected), "{found:?}");
+    }
+}
+
+#[test]
+fn what_is_switched_off_is_named_with_its_file_its_key_and_what_turns_it_on() {
+    let user = User::of("claude-code");
+    user.write(".claude.json", &servers(json!({})));
+    let deny = json!({ "permissions": { "deny": ["mcp__bridge"] }, "disableAllHooks": true });
+    user.write(SETTINGS, &deny.to_string());
+    assert_eq!(
+        user.says(),
+        [
+            (
+                SwitchEffect::Off,
+                "Claude Code shows its model none of the bridge's tools, because of `mcp__bridge` among \
+                 `permissions.deny` in ~/.claude/settings.json"
+                    .to_owned(),
+                "if the bridge should run, remove `mcp__bridge` from `permissions.deny` in \
+                 ~/.claude/settings.json"
+                    .to_owned(),
+            ),
+            (
+                SwitchEffect::Partly,
+                "the hooks that bring messages do nothing, because of `disableAllHooks = true` in \
+                 ~/.claude/settings.json"
+                    .to_owned(),
+                "if messages should come between two steps, too, and not only with the bridge's tools, \
+                 remove `disableAllHooks` in ~/.claude/settings.json"
+                    .to_owned(),
+            ),
+        ]
+    );
+    user.write("p/.claude/settings.local.json", r#"{ "disableAllHooks": false }"#);
+    user.write(
+        SETTINGS,
+        r#"{ "permissions": { "deny": ["mcp__bridge__kill_agent"] }, "disableAllHooks": true }"#,
+    );
+    let says = user.says();
+    let hidden = "hides 1 of the bridge's 22 tools from its model (kill_agent)";
+    assert_eq!(says.len(), 1, "{says:?}");
+    assert!(says[0].0 == SwitchEffect::Partly && says[0].1.contains(hidden), "{says:?}");
+}
+
+#[test]
+fn a_projects_entry_waits_for_its_approval_unless_a_setting_approves_or_refuses_it() {
+    let approved = json!({ "enabledMcpjsonServers": ["bridge"] });
+    let refused =
+        json!({ "enabledMcpjsonServers": ["bridge"], "disabledMcpjsonServers": ["bridge"] });
+    for (settings, expected) in [
+        (json!({}), Some(SwitchEffect::Partly)),
+        (approved, None),
+        (json!({ "enableAllProjectMcpServers": true }), None),
+        (refused, Some(SwitchEffect::Off)),
+    ] {
+        let user = User::of("claude-code");
+        user.write("p/.mcp.json", &servers(json!({})));
+        user.write("p/.claude/settings.local.json", &settings.to_string());
+        let found: Vec<_> = user.find().iter().map(|switch| switch.effect).collect();
+        assert_eq!(found, expected.into_iter().collect::<Vec<_>>(), "{settings}");
+    }
+}
+
+/// Checks which texts of a client's file switch it off.
+fn check(client: &'static str, file: &str, texts: &[(String, bool)]) {
+    for (text, expected) in texts {
+        let user = User::of(client);
+        user.write(file, text);
+        let found = user.find();
+        let is_off = found.iter().any(|switch| switch.effect == SwitchEffect::Off);
+        assert_eq!(is_off, *expected, "{client}: {text}: {found:?}");
+    }
+}
+
+#[test]
+fn an_entry_can_be_off_by_its_own_fields() {
+    let toml = |more: &str| format!("[mcp_servers.bridge]\ncommand = '{COMMAND}'\n{more}\n");
+    check(
+        "codex",
+        ".codex/config.toml",
+        &[
+            (toml(""), false),
+            (toml("enabled = true"), false),
+            (toml("enabled = false"), true),
+            (toml("enabled_tools = []"), true),
+            (toml("enabled_tools = ['assign_task']"), false),
+        ],
+    );
+    check(
+        "droid",
+        ".factory/mcp.json",
+        &[
+            (servers(json!({ "disabled": true })), true),
+            (servers(json!({ "disabled": false, "enabledTools": [] })), false),
+            (servers(json!({ "enabledTools": ["bridge___assign_task"] })), false),
+            (servers(json!({ "enabledTools": ["x"] })), true),
+        ],
+    );
+    let zed = json!({ "context_servers": { "bridge": entry(json!({ "enabled": false })) } });
+    check("zed", ".config/zed/settings.json", &[(zed.to_string(), true)]);
+    let user = User::of("codex");
+    user.write(".codex/config.toml", &toml("disabled_tools = ['kill_agent', 'x']"));
+    let found = user.find();
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(
+        found[0].effect == SwitchEffect::Partly && found[0].says.contains("hides 1 of"),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn gemini_cli_and_qwen_code_have_lists_of_servers() {
+    let text = |settings: Value| {
+        let mut all = json!({ "mcpServers": { "bridge": entry(json!({})) } });
+        all["mcp"] = settings;
+        all.to_string()
+    };
+    for (client, file, by_pattern) in
+        [("gemini", ".gemini/settings.json", false), ("qwen", ".qwen/settings.json", true)]
+    {
+        let texts = [
+            (text(json!({})), false),
+            (text(json!({ "excluded": ["bridge"] })), true),
+            (text(json!({ "excluded": ["bri*"] })), by_pattern),
+            (text(json!({ "allowed": ["x"] })), true),
+            (text(json!({ "allowed": ["br*"] })), !by_pattern),
+            (text(json!({ "allowed": [] })), by_pattern),
+            (servers(json!({ "includeTools": ["x"] })), true),
+            (servers(json!({ "includeTools": ["assign_task(a)"] })), false),
+        ];
+        check(client, file, &texts);
+        let user = User::of(client);
+        user.write(file, &text(json!({ "allowed": ["x"] })));
+        user.write(
+            &Path::new("p").join(file).to_string_lossy(),
+            r#"{ "mcp": { "allowed": ["bridge"] } }"#,
+        );
+        assert_eq!(user.find(), [], "the lists count together");
+    }
+    let user = User::of("gemini");
+    user.write(".gemini/settings.json", &servers(json!({})));
+    user.write(".gemini/mcp-server-enablement.json", r#"{ "bridge": { "enabled": false } }"#);
+    assert_eq!(
+        user.says()[0].2,
+        "if the bridge should run, remove `bridge` from ~/.gemini/mcp-server-enablement.json"
+    );
+}
