@@ -207,11 +207,15 @@ async fn refused(
         hold(me, std::slice::from_ref(letter), why).await;
         return Step::Later;
     }
-    let why = if let (Refusal::UnknownMember { .. }, Some(name)) = (refusal, &to.name) {
-        NotRelayed::UnknownMember { there: other.look(|state| names_there(state, name)) }
-    } else {
-        tracing::warn!("a message to `{to}` is not taken there: {refusal}");
-        NotRelayed::Refused
+    let why = match (refusal, &to.name) {
+        (Refusal::UnknownMember { .. }, Some(name)) => {
+            NotRelayed::UnknownMember { there: other.look(|state| names_there(state, name)) }
+        }
+        (Refusal::ArrivedLate, _) => NotRelayed::Undone,
+        _ => {
+            tracing::warn!("a message to `{to}` is not taken there: {refusal}");
+            NotRelayed::Refused
+        }
     };
     note(me, Crossing::Failed { id: letter.id.clone(), why }).await
 }

@@ -85,6 +85,13 @@ impl MessageOrigin {
         let bus = |origin: &Self| origin.place.map(|place| place.bus);
         self.tag == other.tag && bus(self) == bus(other)
     }
+
+    /// Says whether the bus of both knew nothing of this one any more when it sent the other: it was put back from a backup between them.
+    /// Then this one has the later place there, although it was sent before.
+    pub fn was_undone_before(&self, other: &Self) -> bool {
+        let later = self.place.zip(other.place).is_some_and(|(own, other)| own.seq > other.seq);
+        later && self.sent_ms < other.sent_ms
+    }
 }
 
 /// Where a message stands among those of its own bus.

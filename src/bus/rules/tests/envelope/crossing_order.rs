@@ -9,7 +9,7 @@ use super::signal;
 use crate::bus::event::{ProjectsListed, Proposal, Skip};
 use crate::bus::rules::tests::kept::held;
 use crate::bus::rules::tests::*;
-use crate::bus::rules::{Crossing, Description};
+use crate::bus::rules::{Crossing, Description, NotRelayed};
 use crate::bus::state::Message;
 use crate::domain::limits;
 use crate::domain::member::Label;
@@ -82,6 +82,59 @@ fn a_bus_that_was_made_anew_counts_anew() {
     let writer = anew.peer("writer");
     anew.send(writer, "web:alice", "x");
     assert!(carry(&mut anew, "po", &mut web, 2).is_some());
+}
+
+/// The bus of `po` is put back as it was when these messages waited, of which the first was taken, and others after it.
+#[test]
+fn what_a_bus_that_was_put_back_from_a_backup_sends_is_taken_at_once_and_nothing_twice() {
+    let (mut po, mut web) = (project("po"), project("web"));
+    let writer = po.peer("writer");
+    let alice = web.peer("alice");
+    let read = |web: &mut World| {
+        let (call, _) = web.take(alice);
+        web.settle(alice, call, true);
+    };
+    po.send(writer, "web:alice", "in the backup");
+    let (state, next_seq) = (po.state.clone(), po.next_seq);
+    carry(&mut po, "po", &mut web, 2);
+    for number in 0..2 * limits::KEPT_ARRIVED {
+        po.pass(5_000);
+        po.send(writer, "web:alice", &number.to_string());
+        carry(&mut po, "po", &mut web, 2);
+        read(&mut web);
+    }
+    (po.state, po.next_seq) = (state, next_seq);
+    po.pass(5_000);
+    let old = po.state.outbox()[0].clone();
+    let refused = web.try_ask(None, Operation::Crossing(arriving(&po, "po", &old))).unwrap_err();
+    assert_eq!(refused, Refusal::ArrivedLate, "it has been there");
+    let over = Crossing::Failed { id: old.id.clone(), why: NotRelayed::Undone };
+    let lead = po.state.live(&name("courier")).unwrap().id;
+    let told = format!(
+        "your message {} to web:alice was not delivered: it was on its way before this bus was put \
+         back from a backup, and is over",
+        old.id
+    );
+    assert_eq!(notices(&po.ask(lead, Operation::Crossing(over)), "writer"), [told]);
+    // What it sends from then on is new, several at once, and once.
+    for round in 0..limits::KEPT_ARRIVED + 2 {
+        for number in 0..2 {
+            po.pass(5_000);
+            po.send(writer, "web:alice", &format!("{round}, {number}"));
+        }
+        let new: Vec<_> = po.state.outbox().into_iter().cloned().collect();
+        let held: Vec<_> = new.iter().map(|one| arriving(&po, "po", one)).collect();
+        web.try_ask(None, Operation::Crossing(held[1].clone())).unwrap();
+        for _ in 0..2 {
+            carry(&mut po, "po", &mut web, 2).unwrap();
+        }
+        read(&mut web);
+        for late in held {
+            let again = web.try_ask(None, Operation::Crossing(late)).unwrap_err();
+            assert!(matches!(again, Refusal::Arrived { .. } | Refusal::ArrivedLate), "{again}");
+        }
+    }
+    assert!(web.state.other_projects().len() <= 2 * limits::KEPT_ARRIVED);
 }
 
 #[test]
