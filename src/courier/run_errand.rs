@@ -1,5 +1,6 @@
 //! Takes an errand to one other bus: each message in one append there, and then a note here.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::errands::{Errand, oldest_to};
@@ -54,8 +55,10 @@ pub(super) async fn run(me: &Membership, own: &Label, other: &Bus, errand: Erran
         }
     }
     for (arrived, receipts) in errand.receipts {
-        if let Step::Stop(how) = take_receipts(me, own, other, &arrived, receipts).await {
-            return how;
+        match take_receipts(me, own, other, &arrived, receipts).await {
+            Step::Next => {}
+            Step::Later => ended = Ended::Again,
+            Step::Stop(how) => return how,
         }
     }
     ended
@@ -239,7 +242,14 @@ async fn take_receipts(
 ) -> Step {
     let (from, id) = (own.clone(), arrived.origin.id.clone());
     let there = arrived.id.clone();
-    let told = Crossing::Receipts { from, id, there, receipts: receipts.clone() };
+    let with_notes = match add_notes(me.bus(), &arrived.id, receipts.clone()) {
+        Ok(with_notes) => with_notes,
+        Err(error) => {
+            tracing::debug!("failed to read what was said of a message: {error}");
+            return Step::Later;
+        }
+    };
+    let told = Crossing::Receipts { from, id, there, receipts: with_notes };
     match within(other.submit(None, Vec::new(), Operation::Crossing(told))).await {
         // One that the project has forgotten has no receipts there.
         Ok(_) | Err(BusError::Refused(_)) => {}
@@ -249,6 +259,35 @@ async fn take_receipts(
         }
     }
     note(me, Crossing::Told { id: arrived.id.clone(), receipts }).await
+}
+
+/// Adds what recipients here said of a message when they acknowledged it, or resolved its thread, from the log.
+fn add_notes(
+    bus: &Bus,
+    message: &MessageId,
+    mut receipts: Vec<ReceiptElsewhere>,
+) -> Result<Vec<ReceiptElsewhere>, BusError> {
+    if !receipts.iter().any(|receipt| receipt.state.is_acknowledged()) {
+        return Ok(receipts);
+    }
+    let mut notes: BTreeMap<Name, Option<String>> = BTreeMap::new();
+    bus.entries_with_any(&[&message.to_string()], |_, entry| {
+        for event in entry.events {
+            match event {
+                Event::MessageAcknowledged(said) if said.ids.contains(message) => {
+                    notes.insert(said.member, said.note);
+                }
+                Event::ThreadResolved(said) if said.threads.contains(message) => {
+                    notes.insert(said.by, Some(said.summary));
+                }
+                _ => {}
+            }
+        }
+    })?;
+    for receipt in receipts.iter_mut().filter(|receipt| receipt.state.is_acknowledged()) {
+        receipt.note = notes.remove(&receipt.name).flatten();
+    }
+    Ok(receipts)
 }
 
 /// Notes something on the own bus.

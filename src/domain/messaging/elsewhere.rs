@@ -133,6 +133,11 @@ impl StateElsewhere {
         }
     }
 
+    /// Says whether its recipient has said what has become of it.
+    pub fn is_acknowledged(self) -> bool {
+        matches!(self, Self::Acked | Self::Resolved | Self::Superseded)
+    }
+
     /// Says whether its recipient has not seen the message, and will not.
     pub fn ended_unseen(self) -> bool {
         matches!(self, Self::Withdrawn | Self::Expired)
@@ -144,6 +149,16 @@ impl StateElsewhere {
 pub struct ReceiptElsewhere {
     pub name: Name,
     pub state: StateElsewhere,
+    /// What the recipient says of it. It stands in the log alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+impl ReceiptElsewhere {
+    /// Returns a receipt without a note.
+    pub fn of(name: Name, state: StateElsewhere) -> Self {
+        Self { name, state, note: None }
+    }
 }
 
 /// Why a message to another project is still on its way.

@@ -12,7 +12,7 @@ use crate::domain::limits;
 use crate::domain::messaging::{
     Attached, Attachment, Author, MessageKind, ReceiptElsewhere, Signal, SignalClass,
 };
-use crate::domain::text::visible_letters::{one_line, quoted};
+use crate::domain::text::visible_letters::{beginning, one_line, quoted};
 use crate::view::Moment;
 
 /// A message.
@@ -297,11 +297,13 @@ impl Letter {
     }
 
     /// Notes how far it is in another project.
-    pub(super) fn crosses(&mut self, receipts: &[ReceiptElsewhere], at: Moment) {
+    /// `chars` is how much of a note is shown.
+    pub(super) fn crosses(&mut self, receipts: &[ReceiptElsewhere], chars: usize, at: Moment) {
         self.receipts.retain(|receipt| receipt.status != ReceiptStatus::Queued);
         let tag = self.to.split_once(':').map(|(tag, _)| tag.to_owned()).unwrap_or_default();
         for receipt in receipts {
-            self.receipt(&format!("{tag}:{}", receipt.name)).take_over(receipt.state, at);
+            let note = receipt.note.as_ref().map(|note| beginning(note, chars));
+            self.receipt(&format!("{tag}:{}", receipt.name)).take_over(receipt.state, note, at);
         }
     }
 

@@ -134,13 +134,13 @@ impl Receipt {
     }
 
     /// Takes over how far the message is with a member of another project, as its receipt says that came at that moment.
-    pub(super) fn take_over(&mut self, state: StateElsewhere, at: Moment) {
+    pub(super) fn take_over(&mut self, state: StateElsewhere, note: Option<String>, at: Moment) {
         match state {
             StateElsewhere::Unread => self.begins(),
             StateElsewhere::Seen => self.seen(at),
-            StateElsewhere::Acked => self.acknowledged(Acknowledgement::Acked, None, at),
-            StateElsewhere::Resolved => self.acknowledged(Acknowledgement::Resolved, None, at),
-            StateElsewhere::Superseded => self.acknowledged(Acknowledgement::Superseded, None, at),
+            StateElsewhere::Acked => self.acknowledged(Acknowledgement::Acked, note, at),
+            StateElsewhere::Resolved => self.acknowledged(Acknowledgement::Resolved, note, at),
+            StateElsewhere::Superseded => self.acknowledged(Acknowledgement::Superseded, note, at),
             StateElsewhere::Withdrawn => self.ends(ReceiptStatus::Withdrawn, at),
             StateElsewhere::Expired => self.ends(ReceiptStatus::Expired, at),
         }

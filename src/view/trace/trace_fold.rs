@@ -226,7 +226,8 @@ impl Traced {
         self.message.there = Some(relayed.there.to_string());
         let tag = self.message.to.split(':').next().unwrap_or_default().to_owned();
         for receipt in &relayed.receipts {
-            self.recipients.has_come(&format!("{tag}:{}", receipt.name), receipt.state, at);
+            let come = (receipt.state, receipt.note.as_deref());
+            self.recipients.has_come(&format!("{tag}:{}", receipt.name), come, at);
         }
     }
 }

@@ -116,6 +116,15 @@ impl Found {
                         None => self.notes.remove(&member),
                     };
                 }
+                Event::MessageRelayed(relayed) if relayed.id == self.id => {
+                    let tag = state.message(&self.id).and_then(|message| message.audience.elsewhere());
+                    let Some(tag) = tag.map(|address| address.tag.clone()) else { continue };
+                    for receipt in &relayed.receipts {
+                        if let Some(note) = &receipt.note {
+                            self.notes.insert(format!("{tag}:{}", receipt.name), note.clone());
+                        }
+                    }
+                }
                 Event::ThreadResolved(said) if said.threads.contains(&self.id) => {
                     self.notes.insert(said.by.to_string(), said.summary.clone());
                 }

@@ -13,7 +13,7 @@ use crate::bus::rules::{Crossing, Description, NotRelayed};
 use crate::bus::state::Message;
 use crate::domain::limits;
 use crate::domain::member::Label;
-use crate::domain::messaging::{Arbiter, ListedProjects};
+use crate::domain::messaging::{Arbiter, ListedProjects, ReceiptElsewhere, StateElsewhere};
 use crate::domain::wait_times;
 
 #[test]
@@ -135,6 +135,53 @@ fn what_a_bus_that_was_put_back_from_a_backup_sends_is_taken_at_once_and_nothing
         }
     }
     assert!(web.state.other_projects().len() <= 2 * limits::KEPT_ARRIVED);
+}
+
+#[test]
+fn a_report_of_progress_takes_the_place_of_the_unread_one_before_it_in_another_project() {
+    let (mut po, mut web) = (project("po"), project("web"));
+    let writer = po.peer("writer");
+    let alice = web.peer("alice");
+    let start = po.send(writer, "web:alice", "I begin");
+    let begins = carry(&mut po, "po", &mut web, 2).unwrap();
+    let mut report = |web: &mut World| {
+        po.pass(5_000);
+        po.reply_with(writer, "web:alice", signal("pulse"), &start);
+        carry(&mut po, "po", web, 2).unwrap()
+    };
+    let first = report(&mut web);
+    assert_eq!(web.unread("alice"), [begins.clone(), first.clone()]);
+    let second = report(&mut web);
+    assert_eq!(web.unread("alice"), [begins, second.clone()]);
+    assert_eq!(web.delivery(&first, "alice"), Some(Delivery::Superseded));
+    // What has been read stays.
+    let (call, _) = web.take(alice);
+    web.settle(alice, call, true);
+    let third = report(&mut web);
+    assert_eq!(web.unread("alice"), [third]);
+    assert_eq!(web.delivery(&second, "alice"), Some(Delivery::Seen));
+}
+
+#[test]
+fn a_note_from_another_project_is_no_longer_than_one_from_here_may_be() {
+    let (mut po, mut web) = (project("po"), project("web"));
+    let writer = po.peer("writer");
+    web.peer("alice");
+    let id = po.send(writer, "web:alice", "x");
+    let there = carry(&mut po, "po", &mut web, 2).unwrap();
+    let most = limits::ACKNOWLEDGEMENT_NOTE_BYTES;
+    let lengths = [most, most + 1].into_iter().chain([most; 9]);
+    let receipts = lengths.enumerate().map(|(number, length)| ReceiptElsewhere {
+        note: Some("x".repeat(length)),
+        ..ReceiptElsewhere::of(name(&format!("a{number}")), StateElsewhere::Acked)
+    });
+    let told = Crossing::Receipts { from: label("web"), id, there, receipts: receipts.collect() };
+    let events = po.ask(None, Operation::Crossing(told.clone()));
+    let [Event::MessageRelayed(relayed)] = &events[..] else { panic!("{events:?}") };
+    let kept: Vec<_> = relayed.receipts.iter().map(|one| one.note.is_some()).collect();
+    let expected = [true, false].into_iter().chain([true; 7]).chain([false; 2]);
+    assert_eq!(kept, expected.collect::<Vec<_>>());
+    assert!(po.ask(None, Operation::Crossing(told)).is_empty(), "it is told once");
 }
 
 #[test]
