@@ -8,7 +8,6 @@ use super::open_other;
 use crate::bus::event::{Envelope, Event};
 use crate::bus::rules::{Arriving, Crossing, NotRelayed, Operation, Refusal, id_there};
 use crate::bus::state::{Arrived, Message, State};
-use crate::bus::storage::LogError;
 use crate::bus::{Bus, BusError, Membership, Receipt};
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
@@ -83,12 +82,7 @@ pub(super) async fn hold(me: &Membership, letters: &[Message], why: HeldWhy) {
 }
 
 async fn stopped(me: &Membership, error: &BusError, letters: &[Message]) -> Ended {
-    // A busy bus is free in a moment, and an outcome that is unknown shows then.
-    let passes = matches!(
-        error,
-        BusError::Closed | BusError::Log(LogError::Busy { .. } | LogError::OutcomeUnknown { .. })
-    );
-    if passes {
+    if open_other::is_busy(error) {
         return Ended::Busy;
     }
     hold(me, letters, open_other::why(error)).await;

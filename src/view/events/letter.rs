@@ -167,8 +167,7 @@ impl Letter {
 
     /// Notes whether it is taken back, or has expired, everywhere: nobody was shown it, or will be. A request stays readable.
     pub(super) fn note_fate(&mut self) {
-        let is_lost =
-            |one: &Receipt| matches!(one.status, ReceiptStatus::Withdrawn | ReceiptStatus::Expired);
+        let is_lost = |one: &Receipt| one.status.is_lost();
         // Whoever claims a request, or answers the user's mail, reads on.
         let is_read_on = self.kind == MessageKind::Request.as_str() || self.is_for_user();
         self.taken_back =
@@ -246,10 +245,7 @@ impl Letter {
 
     /// Counts who has seen it.
     pub fn seen_by(&self) -> SeenBy {
-        let is_withdrawn = |one: &&Receipt| {
-            matches!(one.status, ReceiptStatus::Withdrawn | ReceiptStatus::Expired)
-        };
-        let withdrawn = self.receipts.iter().filter(is_withdrawn).count();
+        let withdrawn = self.receipts.iter().filter(|one| one.status.is_lost()).count();
         let seen = self.receipts.iter().filter(|one| one.status.is_seen()).count();
         SeenBy { seen, of: self.receipts.len() - withdrawn, withdrawn }
     }
@@ -312,7 +308,7 @@ impl Letter {
         self.taken_back = self.receipts.is_empty() && !self.is_for_user();
         let waits = |receipt: &&mut Receipt| receipt.status == ReceiptStatus::Queued;
         let waiting = self.receipts.iter_mut().filter(waits);
-        waiting.for_each(|receipt| receipt.ends(ReceiptStatus::Expired, at));
+        waiting.for_each(|receipt| receipt.ends(ReceiptStatus::Undelivered, at));
     }
 
     /// Says whether it is as far in another project as the state has it.

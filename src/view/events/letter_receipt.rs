@@ -58,6 +58,8 @@ pub enum ReceiptStatus {
     Withdrawn,
     /// The recipient is gone, or did not come back in time.
     Expired,
+    /// It never came to the other project.
+    Undelivered,
 }
 
 impl ReceiptStatus {
@@ -73,6 +75,7 @@ impl ReceiptStatus {
             Self::Superseded => "superseded",
             Self::Withdrawn => "withdrawn",
             Self::Expired => "expired",
+            Self::Undelivered => "undelivered",
         }
     }
 
@@ -80,14 +83,18 @@ impl ReceiptStatus {
     pub fn is_seen(self) -> bool {
         match self {
             Self::Seen | Self::Acked | Self::Resolved | Self::Superseded => true,
-            Self::Queued | Self::Unread | Self::Delivered | Self::Withdrawn | Self::Expired => {
-                false
-            }
+            Self::Queued | Self::Unread | Self::Delivered => false,
+            Self::Withdrawn | Self::Expired | Self::Undelivered => false,
         }
     }
 
+    /// Says whether nobody has read it, and nobody will.
+    pub(super) fn is_lost(self) -> bool {
+        matches!(self, Self::Withdrawn | Self::Expired | Self::Undelivered)
+    }
+
     fn is_final(self) -> bool {
-        self.is_seen() || matches!(self, Self::Withdrawn | Self::Expired)
+        self.is_seen() || self.is_lost()
     }
 }
 

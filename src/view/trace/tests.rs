@@ -207,9 +207,13 @@ fn a_message_to_another_project_waits_and_is_then_there() {
     let asked = id(1).to_string();
     let waiting = trace(&asked, vec![to_web.clone()]).nodes.remove(0);
     assert!(waiting.waits && waiting.receipts.is_empty());
+    let given_up = vec![to_web.clone(), Event::MessageUnclaimed { id: id(1) }];
+    let given_up = trace(&asked, given_up).nodes.remove(0);
+    assert!(given_up.undelivered && !given_up.waits);
     let relayed = |state| {
         let note = (state == StateElsewhere::Resolved).then(|| "it is done".to_owned());
-        let receipts = vec![ReceiptElsewhere { note, ..ReceiptElsewhere::of(name("alice"), state) }];
+        let receipts =
+            vec![ReceiptElsewhere { note, ..ReceiptElsewhere::of(name("alice"), state) }];
         Event::MessageRelayed(MessageRelayed { id: id(1), there: id(7), receipts })
     };
     let states = [StateElsewhere::Unread, StateElsewhere::Seen, StateElsewhere::Resolved];
