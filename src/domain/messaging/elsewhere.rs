@@ -86,8 +86,9 @@ impl MessageOrigin {
         self.tag == other.tag && bus(self) == bus(other)
     }
 
-    /// Says whether the bus of both knew nothing of this one any more when it sent the other: it was put back from a backup between them.
-    /// Then this one has the later place there, although it was sent before.
+    /// Says whether its bus knew nothing of this one any more when it sent the other: it was put back from a backup between them. Then this
+    /// one has the later place there, although it was sent before. A clock that was set back looks the same until it is where it was:
+    /// meanwhile a courier that was stopped for longer than messages are remembered may bring one twice.
     pub fn was_undone_before(&self, other: &Self) -> bool {
         let later = self.place.zip(other.place).is_some_and(|(own, other)| own.seq > other.seq);
         later && self.sent_ms < other.sent_ms

@@ -83,8 +83,12 @@ impl ReceiptStatus {
     pub fn is_seen(self) -> bool {
         match self {
             Self::Seen | Self::Acked | Self::Resolved | Self::Superseded => true,
-            Self::Queued | Self::Unread | Self::Delivered => false,
-            Self::Withdrawn | Self::Expired | Self::Undelivered => false,
+            Self::Queued
+            | Self::Unread
+            | Self::Delivered
+            | Self::Withdrawn
+            | Self::Expired
+            | Self::Undelivered => false,
         }
     }
 

@@ -95,7 +95,7 @@ pub(in crate::bus::rules) fn show_undecided(writer: &mut Writer<'_>, lead: &Sess
             let delivery = ask.delivery(&lead.name);
             ask.seq > lead.since_seq && delivery.is_some_and(|one| !one.ended_unseen())
         };
-        if asked.iter().any(|ask| has_it(ask)) {
+        if asked.iter().any(has_it) {
             continue;
         }
         for ask in asked {
