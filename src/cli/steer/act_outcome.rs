@@ -100,7 +100,7 @@ impl Outcome {
 
     /// Names the project in the commands of the sentence, which are run elsewhere. The words of a member stay as they are.
     #[must_use]
-    pub(crate) fn from_outside(self, project: &Path) -> Self {
+    pub(crate) fn naming_project(self, project: &Path) -> Self {
         if self.reply.is_some() {
             return self;
         }

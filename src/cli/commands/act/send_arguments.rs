@@ -74,7 +74,7 @@ pub(crate) fn run(arguments: &SendArguments) -> Result<(), Failure> {
     place.act(async move |team| {
         let sent = team.send(letter, patience).await?;
         let sent = match &outside {
-            Some(project) => sent.from_outside(project),
+            Some(project) => sent.naming_project(project),
             None => sent,
         };
         Ok(match &project {
