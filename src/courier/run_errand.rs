@@ -1,5 +1,6 @@
 //! Takes an errand to one other bus: each message in one append there, and then a note here.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::errands::{Errand, oldest_to};
@@ -7,7 +8,6 @@ use super::open_other;
 use crate::bus::event::{Envelope, Event};
 use crate::bus::rules::{Arriving, Crossing, NotRelayed, Operation, Refusal, id_there};
 use crate::bus::state::{Arrived, Message, State};
-use crate::bus::storage::LogError;
 use crate::bus::{Bus, BusError, Membership, Receipt};
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
@@ -54,8 +54,10 @@ pub(super) async fn run(me: &Membership, own: &Label, other: &Bus, errand: Erran
         }
     }
     for (arrived, receipts) in errand.receipts {
-        if let Step::Stop(how) = take_receipts(me, own, other, &arrived, receipts).await {
-            return how;
+        match take_receipts(me, own, other, &arrived, receipts).await {
+            Step::Next => {}
+            Step::Later => ended = Ended::Again,
+            Step::Stop(how) => return how,
         }
     }
     ended
@@ -80,12 +82,7 @@ pub(super) async fn hold(me: &Membership, letters: &[Message], why: HeldWhy) {
 }
 
 async fn stopped(me: &Membership, error: &BusError, letters: &[Message]) -> Ended {
-    // A busy bus is free in a moment, and an outcome that is unknown shows then.
-    let passes = matches!(
-        error,
-        BusError::Closed | BusError::Log(LogError::Busy { .. } | LogError::OutcomeUnknown { .. })
-    );
-    if passes {
+    if open_other::is_busy(error) {
         return Ended::Busy;
     }
     hold(me, letters, open_other::why(error)).await;
@@ -207,11 +204,15 @@ async fn refused(
         hold(me, std::slice::from_ref(letter), why).await;
         return Step::Later;
     }
-    let why = if let (Refusal::UnknownMember { .. }, Some(name)) = (refusal, &to.name) {
-        NotRelayed::UnknownMember { there: other.look(|state| names_there(state, name)) }
-    } else {
-        tracing::warn!("a message to `{to}` is not taken there: {refusal}");
-        NotRelayed::Refused
+    let why = match (refusal, &to.name) {
+        (Refusal::UnknownMember { .. }, Some(name)) => {
+            NotRelayed::UnknownMember { there: other.look(|state| names_there(state, name)) }
+        }
+        (Refusal::ArrivedLate, _) => NotRelayed::Undone,
+        _ => {
+            tracing::warn!("a message to `{to}` is not taken there: {refusal}");
+            NotRelayed::Refused
+        }
     };
     note(me, Crossing::Failed { id: letter.id.clone(), why }).await
 }
@@ -235,7 +236,14 @@ async fn take_receipts(
 ) -> Step {
     let (from, id) = (own.clone(), arrived.origin.id.clone());
     let there = arrived.id.clone();
-    let told = Crossing::Receipts { from, id, there, receipts: receipts.clone() };
+    let with_notes = match add_notes(me.bus(), &arrived.id, receipts.clone()) {
+        Ok(with_notes) => with_notes,
+        Err(error) => {
+            tracing::debug!("failed to read what was said of a message: {error}");
+            return Step::Later;
+        }
+    };
+    let told = Crossing::Receipts { from, id, there, receipts: with_notes };
     match within(other.submit(None, Vec::new(), Operation::Crossing(told))).await {
         // One that the project has forgotten has no receipts there.
         Ok(_) | Err(BusError::Refused(_)) => {}
@@ -245,6 +253,35 @@ async fn take_receipts(
         }
     }
     note(me, Crossing::Told { id: arrived.id.clone(), receipts }).await
+}
+
+/// Adds what recipients here said of a message when they acknowledged it, or resolved its thread, from the log.
+fn add_notes(
+    bus: &Bus,
+    message: &MessageId,
+    mut receipts: Vec<ReceiptElsewhere>,
+) -> Result<Vec<ReceiptElsewhere>, BusError> {
+    if !receipts.iter().any(|receipt| receipt.state.is_acknowledged()) {
+        return Ok(receipts);
+    }
+    let mut notes: BTreeMap<Name, Option<String>> = BTreeMap::new();
+    bus.entries_with_any(&[&message.to_string()], |_, entry| {
+        for event in entry.events {
+            match event {
+                Event::MessageAcknowledged(said) if said.ids.contains(message) => {
+                    notes.insert(said.member, said.note);
+                }
+                Event::ThreadResolved(said) if said.threads.contains(message) => {
+                    notes.insert(said.by, Some(said.summary));
+                }
+                _ => {}
+            }
+        }
+    })?;
+    for receipt in receipts.iter_mut().filter(|receipt| receipt.state.is_acknowledged()) {
+        receipt.note = notes.remove(&receipt.name).flatten();
+    }
+    Ok(receipts)
 }
 
 /// Notes something on the own bus.

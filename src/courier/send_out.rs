@@ -10,7 +10,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::errands::{Errand, errands, has_errands};
 use super::known_projects::KnownProjects;
-use super::open_other;
+use super::open_other::{self, NotOpened};
 use super::run_errand::{Ended, end_moved, hold, run};
 use super::under_way::UnderWay;
 use crate::bus::Membership;
@@ -168,7 +168,9 @@ fn travel(me: &Membership, projects: &KnownProjects, tag: &Label, errand: Errand
                 other.close().await;
                 ended
             }
-            Err(why) => {
+            // Whoever wrote is told only if it stays so.
+            Err(NotOpened::Busy) => Ended::Busy,
+            Err(NotOpened::Held(why)) => {
                 hold(me, &errand.letters, why).await;
                 Ended::Again
             }

@@ -7,7 +7,7 @@ use super::errands::{Errand, errands};
 use super::known_projects::tests::tag;
 use super::run_errand::{Ended, hold, run};
 use super::{Courier, KnownProjects};
-use crate::bus::event::Event;
+use crate::bus::event::{Entry, Event};
 use crate::bus::rules::{Description, NameChoice};
 use crate::bus::storage::faulty_log::{Fault, FaultPoint, Faults};
 use crate::bus::storage::in_memory::Store;
@@ -223,7 +223,8 @@ async fn receipts_and_answers_go_back_the_same_way() {
     // She names the message, which acknowledges nothing, and answers it.
     web.send("po:writer", "two", Some(there.to_string())).await;
     let mut acknowledging = web.me.call();
-    acknowledging.acknowledge(vec![there], Acknowledgement::Resolved, None).await.unwrap();
+    let said = Some("it is done".to_owned());
+    acknowledging.acknowledge(vec![there], Acknowledgement::Resolved, said).await.unwrap();
     assert_eq!(web.errand().receipts.len(), 1);
     assert_eq!(web.go("web", &po).await, Ended::Done);
     assert_eq!(web.errand(), Errand::default());
@@ -232,7 +233,19 @@ async fn receipts_and_answers_go_back_the_same_way() {
         let id = MessageId::parse(&id).unwrap();
         let [receipt] = &state.crossed(&id).unwrap().receipts[..] else { panic!() };
         assert_eq!((receipt.name.as_str(), receipt.state.as_str()), ("alice", "resolved"));
+        assert_eq!(receipt.note, None, "it stands in the log alone");
     });
+    let mut notes = Vec::new();
+    let relayed = |event: Event| match event {
+        Event::MessageRelayed(relayed) => Some(relayed.receipts),
+        _ => None,
+    };
+    let keep = |_, entry: Entry| {
+        let receipts = entry.events.into_iter().filter_map(relayed).flatten();
+        notes.extend(receipts.filter_map(|receipt| receipt.note));
+    };
+    po.bus.entries_with_any(&[&id], keep).unwrap();
+    assert_eq!(notes, ["it is done"]);
 }
 
 #[tokio::test]

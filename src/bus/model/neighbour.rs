@@ -102,7 +102,7 @@ fn receipts(how: u8) -> Vec<ReceiptElsewhere> {
         StateElsewhere::Expired,
     ];
     let state = states[usize::from(how) % states.len()];
-    vec![ReceiptElsewhere { name: Name::parse("wendy").unwrap(), state }]
+    vec![ReceiptElsewhere::of(Name::parse("wendy").unwrap(), state)]
 }
 
 impl Neighbour {

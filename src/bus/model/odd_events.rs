@@ -433,7 +433,7 @@ fn of_workflow([kind, a, b, c, d, e]: [u8; 6]) -> Event {
 
 fn of_other_projects([a, b, c, d]: [u8; 4]) -> Event {
     let states = [StateElsewhere::Unread, StateElsewhere::Seen, StateElsewhere::Expired];
-    let receipt = ReceiptElsewhere { name: name(c), state: states[usize::from(c % 3)] };
+    let receipt = ReceiptElsewhere::of(name(c), states[usize::from(c % 3)]);
     let (id, receipts) = (message(a), vec![receipt; usize::from(d % 3)]);
     match b % 4 {
         0 => Event::ProjectsListed(ProjectsListed {

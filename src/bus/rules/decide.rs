@@ -76,9 +76,10 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
             decision.step(|writer| write_operation(writer, command))?;
             requests::end_unheard(&mut decision, state, *session, Unheard::Of(*call))?;
         }
-        Operation::Send { to, .. } => {
+        Operation::Send { to, more, .. } => {
             decision.step(|writer| write_operation(writer, command))?;
-            if matches!(Group::parse(to.trim()), Ok(Some(Group::Human))) {
+            let may_wait = more.as_ref().is_some_and(|more| more.queue);
+            if may_wait || matches!(Group::parse(to.trim()), Ok(Some(Group::Human))) {
                 decision.step(|writer| {
                     messages::deliver_queued(writer);
                     Ok(())

@@ -68,9 +68,8 @@ impl State {
     /// Returns the receipts of a message that came from another project.
     pub fn receipts_here(&self, message: &Message) -> Vec<ReceiptElsewhere> {
         let deliveries = message.deliveries.iter().take(limits::RECEIPTS_FROM_ELSEWHERE);
-        let receipt = |(name, delivery): (&Name, &Delivery)| ReceiptElsewhere {
-            name: name.clone(),
-            state: state_of(*delivery),
+        let receipt = |(name, delivery): (&Name, &Delivery)| {
+            ReceiptElsewhere::of(name.clone(), state_of(*delivery))
         };
         deliveries.map(receipt).collect()
     }
@@ -95,7 +94,7 @@ impl State {
             Event::ReceiptsTold(told) => {
                 let mut arrived = self.other_projects.arrived.iter_mut();
                 if let Some(arrived) = arrived.find(|arrived| arrived.id == told.id) {
-                    arrived.told.clone_from(&told.receipts);
+                    arrived.told = told.receipts.iter().map(without_note).collect();
                 }
             }
             _ => {}
@@ -110,8 +109,8 @@ impl State {
         }
         let crossed = self.other_projects.crossed_mut(id);
         (crossed.there, crossed.held) = (Some(there.clone()), None);
-        crossed.receipts.clone_from(receipts);
-        crossed.receipts.truncate(limits::RECEIPTS_FROM_ELSEWHERE);
+        let kept = receipts.iter().take(limits::RECEIPTS_FROM_ELSEWHERE);
+        crossed.receipts = kept.map(without_note).collect();
         if waits {
             self.queued.remove(id);
             self.await_answer_from_elsewhere(id, at);
@@ -158,6 +157,11 @@ impl State {
         let stays = |crossed: &Crossed| crossed.id != *id || crossed.there.is_some();
         self.other_projects.crossed.retain(stays);
     }
+}
+
+/// Returns a receipt as the state has it.
+pub(in crate::bus) fn without_note(receipt: &ReceiptElsewhere) -> ReceiptElsewhere {
+    ReceiptElsewhere::of(receipt.name.clone(), receipt.state)
 }
 
 fn state_of(delivery: Delivery) -> StateElsewhere {

@@ -35,6 +35,7 @@ pub use self::messages::{
     AwaitedAnswer, AwaitedReply, Beside, Deliveries, Delivery, EnvelopeHeader, Likeness, Message,
     Pace, UnreadPlace, Wait,
 };
+pub(super) use self::messages_across::without_note;
 pub use self::other_projects::{Arrived, Crossed, OtherProjects};
 pub use self::permissions::{Permission, PermissionAnswer};
 pub(super) use self::requests::Unanswered;

@@ -146,8 +146,8 @@ impl OtherProjects {
         let mut surplus = self.arrived.iter().filter(|one| of_bus(one)).count();
         surplus = surplus.saturating_sub(limits::KEPT_ARRIVED);
         self.arrived.retain(|one| {
-            let may_come_again =
-                one.origin.place.zip(oldest).is_some_and(|(place, oldest)| place.seq >= oldest);
+            let may_come_again = !one.origin.was_undone_before(last)
+                && one.origin.place.zip(oldest).is_some_and(|(place, oldest)| place.seq >= oldest);
             let goes = surplus > 0 && of_bus(one) && !may_come_again;
             surplus -= usize::from(goes);
             !goes
@@ -158,9 +158,12 @@ impl OtherProjects {
         }
     }
 
-    /// Returns where the messages stand there that came from the same bus as this one, oldest first.
+    /// Returns where the messages stand there that came from the same bus as this one, oldest first. Those that it has forgotten itself do
+    /// not count.
     fn places(&self, origin: &MessageOrigin) -> impl Iterator<Item = OriginPlace> {
-        let of_bus = move |one: &&Arrived| one.origin.is_of_bus_of(origin);
+        let of_bus = move |one: &&Arrived| {
+            one.origin.is_of_bus_of(origin) && !one.origin.was_undone_before(origin)
+        };
         self.arrived.iter().filter(of_bus).filter_map(|one| one.origin.place)
     }
 }

@@ -1,10 +1,12 @@
 //! What came of an act, for people and for programs.
 
+use std::path::Path;
 use std::time::Duration;
 
 use serde::Serialize;
 
 use crate::domain::member::Label;
+use crate::domain::text::shell_word::shell_word;
 use crate::domain::text::visible_letters::{seen, without_styles};
 
 /// The version of the JSON form of an outcome.
@@ -94,6 +96,17 @@ impl Outcome {
         let subject = format!("{tag}:{}", self.subject);
         let words = self.words.replacen(&format!("`{}`", self.subject), &format!("`{subject}`"), 1);
         Self { subject, words, ..self }
+    }
+
+    /// Names the project in the commands of the sentence, which are run elsewhere. The words of a member stay as they are.
+    #[must_use]
+    pub(crate) fn naming_project(self, project: &Path) -> Self {
+        if self.reply.is_some() {
+            return self;
+        }
+        let project = shell_word(&project.to_string_lossy());
+        let command = format!("cli-team-bridge messages --project {project} --thread");
+        Self { words: self.words.replace("cli-team-bridge messages --thread", &command), ..self }
     }
 
     /// Adds to the sentence what else came of it.

@@ -24,6 +24,10 @@ pub const KEPT_ARRIVED: usize = 64;
 /// Recipients of one message in another project whose receipts come back; the others are counted in no receipt.
 pub const RECEIPTS_FROM_ELSEWHERE: usize = 64;
 
+/// The bytes of the notes that come with the receipts of one message from another project: eight of the longest. The notes of further
+/// recipients stay there.
+pub const NOTES_FROM_ELSEWHERE_BYTES: usize = 16_000;
+
 /// Unread messages from other projects in an inbox: a tenth of what it holds by default, so that none of them keeps the members here out.
 pub const UNREAD_FROM_ELSEWHERE: usize = 1_000;
 

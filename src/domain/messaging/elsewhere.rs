@@ -85,6 +85,14 @@ impl MessageOrigin {
         let bus = |origin: &Self| origin.place.map(|place| place.bus);
         self.tag == other.tag && bus(self) == bus(other)
     }
+
+    /// Says whether its bus knew nothing of this one any more when it sent the other: it was put back from a backup between them. Then this
+    /// one has the later place there, although it was sent before. A clock that was set back looks the same until it is where it was:
+    /// meanwhile a courier that was stopped for longer than messages are remembered may bring one twice.
+    pub fn was_undone_before(&self, other: &Self) -> bool {
+        let later = self.place.zip(other.place).is_some_and(|(own, other)| own.seq > other.seq);
+        later && self.sent_ms < other.sent_ms
+    }
 }
 
 /// Where a message stands among those of its own bus.
@@ -126,6 +134,11 @@ impl StateElsewhere {
         }
     }
 
+    /// Says whether its recipient has said what has become of it.
+    pub fn is_acknowledged(self) -> bool {
+        matches!(self, Self::Acked | Self::Resolved | Self::Superseded)
+    }
+
     /// Says whether its recipient has not seen the message, and will not.
     pub fn ended_unseen(self) -> bool {
         matches!(self, Self::Withdrawn | Self::Expired)
@@ -137,6 +150,16 @@ impl StateElsewhere {
 pub struct ReceiptElsewhere {
     pub name: Name,
     pub state: StateElsewhere,
+    /// What the recipient says of it. It stands in the log alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+impl ReceiptElsewhere {
+    /// Returns a receipt without a note.
+    pub fn of(name: Name, state: StateElsewhere) -> Self {
+        Self { name, state, note: None }
+    }
 }
 
 /// Why a message to another project is still on its way.

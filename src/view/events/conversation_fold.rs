@@ -89,8 +89,9 @@ impl Conversation {
                     self.address(&opened.message, &opened.to, state);
                 }
                 Event::MessageRelayed(relayed) => {
+                    let chars = self.chars;
                     let letter = self.letter(&relayed.id).into_iter();
-                    letter.for_each(|letter| letter.crosses(&relayed.receipts, at));
+                    letter.for_each(|letter| letter.crosses(&relayed.receipts, chars, at));
                 }
                 Event::MessageUnclaimed { id } => {
                     if let Some(letter) = self.letter(id) {

@@ -12,7 +12,7 @@ use crate::domain::limits;
 use crate::domain::messaging::{
     Attached, Attachment, Author, MessageKind, ReceiptElsewhere, Signal, SignalClass,
 };
-use crate::domain::text::visible_letters::{one_line, quoted};
+use crate::domain::text::visible_letters::{beginning, one_line, quoted};
 use crate::view::Moment;
 
 /// A message.
@@ -167,8 +167,7 @@ impl Letter {
 
     /// Notes whether it is taken back, or has expired, everywhere: nobody was shown it, or will be. A request stays readable.
     pub(super) fn note_fate(&mut self) {
-        let is_lost =
-            |one: &Receipt| matches!(one.status, ReceiptStatus::Withdrawn | ReceiptStatus::Expired);
+        let is_lost = |one: &Receipt| one.status.is_lost();
         // Whoever claims a request, or answers the user's mail, reads on.
         let is_read_on = self.kind == MessageKind::Request.as_str() || self.is_for_user();
         self.taken_back =
@@ -246,10 +245,7 @@ impl Letter {
 
     /// Counts who has seen it.
     pub fn seen_by(&self) -> SeenBy {
-        let is_withdrawn = |one: &&Receipt| {
-            matches!(one.status, ReceiptStatus::Withdrawn | ReceiptStatus::Expired)
-        };
-        let withdrawn = self.receipts.iter().filter(is_withdrawn).count();
+        let withdrawn = self.receipts.iter().filter(|one| one.status.is_lost()).count();
         let seen = self.receipts.iter().filter(|one| one.status.is_seen()).count();
         SeenBy { seen, of: self.receipts.len() - withdrawn, withdrawn }
     }
@@ -297,11 +293,13 @@ impl Letter {
     }
 
     /// Notes how far it is in another project.
-    pub(super) fn crosses(&mut self, receipts: &[ReceiptElsewhere], at: Moment) {
+    /// `chars` is how much of a note is shown.
+    pub(super) fn crosses(&mut self, receipts: &[ReceiptElsewhere], chars: usize, at: Moment) {
         self.receipts.retain(|receipt| receipt.status != ReceiptStatus::Queued);
         let tag = self.to.split_once(':').map(|(tag, _)| tag.to_owned()).unwrap_or_default();
         for receipt in receipts {
-            self.receipt(&format!("{tag}:{}", receipt.name)).take_over(receipt.state, at);
+            let note = receipt.note.as_ref().map(|note| beginning(note, chars));
+            self.receipt(&format!("{tag}:{}", receipt.name)).take_over(receipt.state, note, at);
         }
     }
 
@@ -310,7 +308,7 @@ impl Letter {
         self.taken_back = self.receipts.is_empty() && !self.is_for_user();
         let waits = |receipt: &&mut Receipt| receipt.status == ReceiptStatus::Queued;
         let waiting = self.receipts.iter_mut().filter(waits);
-        waiting.for_each(|receipt| receipt.ends(ReceiptStatus::Expired, at));
+        waiting.for_each(|receipt| receipt.ends(ReceiptStatus::Undelivered, at));
     }
 
     /// Says whether it is as far in another project as the state has it.

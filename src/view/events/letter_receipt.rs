@@ -58,6 +58,8 @@ pub enum ReceiptStatus {
     Withdrawn,
     /// The recipient is gone, or did not come back in time.
     Expired,
+    /// It never came to the other project.
+    Undelivered,
 }
 
 impl ReceiptStatus {
@@ -73,6 +75,7 @@ impl ReceiptStatus {
             Self::Superseded => "superseded",
             Self::Withdrawn => "withdrawn",
             Self::Expired => "expired",
+            Self::Undelivered => "undelivered",
         }
     }
 
@@ -80,14 +83,22 @@ impl ReceiptStatus {
     pub fn is_seen(self) -> bool {
         match self {
             Self::Seen | Self::Acked | Self::Resolved | Self::Superseded => true,
-            Self::Queued | Self::Unread | Self::Delivered | Self::Withdrawn | Self::Expired => {
-                false
-            }
+            Self::Queued
+            | Self::Unread
+            | Self::Delivered
+            | Self::Withdrawn
+            | Self::Expired
+            | Self::Undelivered => false,
         }
     }
 
+    /// Says whether nobody has read it, and nobody will.
+    pub(super) fn is_lost(self) -> bool {
+        matches!(self, Self::Withdrawn | Self::Expired | Self::Undelivered)
+    }
+
     fn is_final(self) -> bool {
-        self.is_seen() || matches!(self, Self::Withdrawn | Self::Expired)
+        self.is_seen() || self.is_lost()
     }
 }
 
@@ -134,13 +145,13 @@ impl Receipt {
     }
 
     /// Takes over how far the message is with a member of another project, as its receipt says that came at that moment.
-    pub(super) fn take_over(&mut self, state: StateElsewhere, at: Moment) {
+    pub(super) fn take_over(&mut self, state: StateElsewhere, note: Option<String>, at: Moment) {
         match state {
             StateElsewhere::Unread => self.begins(),
             StateElsewhere::Seen => self.seen(at),
-            StateElsewhere::Acked => self.acknowledged(Acknowledgement::Acked, None, at),
-            StateElsewhere::Resolved => self.acknowledged(Acknowledgement::Resolved, None, at),
-            StateElsewhere::Superseded => self.acknowledged(Acknowledgement::Superseded, None, at),
+            StateElsewhere::Acked => self.acknowledged(Acknowledgement::Acked, note, at),
+            StateElsewhere::Resolved => self.acknowledged(Acknowledgement::Resolved, note, at),
+            StateElsewhere::Superseded => self.acknowledged(Acknowledgement::Superseded, note, at),
             StateElsewhere::Withdrawn => self.ends(ReceiptStatus::Withdrawn, at),
             StateElsewhere::Expired => self.ends(ReceiptStatus::Expired, at),
         }

@@ -70,7 +70,7 @@ impl StatusLook {
             ReceiptStatus::Resolved => ("■", Tone::Good),
             ReceiptStatus::Superseded => ("□", Tone::Faint),
             ReceiptStatus::Withdrawn => ("-", Tone::Faint),
-            ReceiptStatus::Expired => ("✗", Tone::Bad),
+            ReceiptStatus::Expired | ReceiptStatus::Undelivered => ("✗", Tone::Bad),
         };
         Self { mark, tone }
     }

@@ -107,7 +107,12 @@ impl Recipients {
     }
 
     /// Notes how far it has come with a recipient in another project: what was between is known there alone.
-    pub(super) fn has_come(&mut self, member: &str, state: StateElsewhere, at: Moment) {
+    pub(super) fn has_come(
+        &mut self,
+        member: &str,
+        (state, note): (StateElsewhere, Option<&str>),
+        at: Moment,
+    ) {
         let recipient = self.of(member);
         let status = match state {
             StateElsewhere::Unread => Progress::Stored,
@@ -119,7 +124,8 @@ impl Recipients {
             StateElsewhere::Expired => Progress::Expired,
         };
         if recipient.status() != Some(status) {
-            recipient.step(status, at);
+            let note = note.map(|note| beginning(note, limits::PROMPT_CHARS));
+            recipient.step(status, at).note = note;
         }
     }
 

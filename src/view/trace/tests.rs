@@ -207,17 +207,24 @@ fn a_message_to_another_project_waits_and_is_then_there() {
     let asked = id(1).to_string();
     let waiting = trace(&asked, vec![to_web.clone()]).nodes.remove(0);
     assert!(waiting.waits && waiting.receipts.is_empty());
+    let given_up = vec![to_web.clone(), Event::MessageUnclaimed { id: id(1) }];
+    let given_up = trace(&asked, given_up).nodes.remove(0);
+    assert!(given_up.undelivered && !given_up.waits);
     let relayed = |state| {
-        let receipts = vec![ReceiptElsewhere { name: name("alice"), state }];
+        let note = (state == StateElsewhere::Resolved).then(|| "it is done".to_owned());
+        let receipts =
+            vec![ReceiptElsewhere { note, ..ReceiptElsewhere::of(name("alice"), state) }];
         Event::MessageRelayed(MessageRelayed { id: id(1), there: id(7), receipts })
     };
-    let events = vec![to_web, relayed(StateElsewhere::Unread), relayed(StateElsewhere::Seen)];
+    let states = [StateElsewhere::Unread, StateElsewhere::Seen, StateElsewhere::Resolved];
+    let events = [to_web].into_iter().chain(states.map(relayed)).collect();
     let there = trace(&asked, events).nodes.remove(0);
     assert!(!there.waits);
     assert_eq!(there.there, Some(id(7).to_string()));
     let [receipt] = &there.receipts[..] else { panic!("{:?}", there.receipts) };
-    assert_eq!((&*receipt.member, receipt.status), ("web:alice", Progress::Seen));
-    assert_eq!(receipt.steps.len(), 2);
+    assert_eq!((&*receipt.member, receipt.status), ("web:alice", Progress::Resolved));
+    let notes: Vec<_> = receipt.steps.iter().map(|step| step.note.as_deref()).collect();
+    assert_eq!(notes, [None, None, Some("it is done")]);
 }
 
 #[test]

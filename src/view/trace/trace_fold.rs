@@ -11,6 +11,7 @@ use crate::bus::event::{Addressees, Entry, Event, MessageRelayed};
 use crate::bus::state::State;
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
+use crate::domain::messaging::Author;
 use crate::view::shown::why_withdrawn;
 use crate::view::{Moment, Texts};
 
@@ -69,7 +70,7 @@ impl<'a> TraceFold<'a> {
                 }
                 Event::MessageUnclaimed { id } => {
                     if let Some(traced) = self.traced(id) {
-                        traced.message.waits = false;
+                        traced.is_given_up();
                     }
                 }
                 Event::MessageHanded { ids, member, session, call, method } => {
@@ -220,13 +221,21 @@ impl<'a> TraceFold<'a> {
 }
 
 impl Traced {
+    /// Notes that it waits no longer. What is for the user is in their windows.
+    fn is_given_up(&mut self) {
+        let is_for_user = self.message.to == Author::HUMAN;
+        self.message.undelivered = self.message.waits && !is_for_user;
+        self.message.waits = false;
+    }
+
     /// Takes over how far the message has come in another project.
     fn crosses(&mut self, relayed: &MessageRelayed, at: Moment) {
         self.message.waits = false;
         self.message.there = Some(relayed.there.to_string());
         let tag = self.message.to.split(':').next().unwrap_or_default().to_owned();
         for receipt in &relayed.receipts {
-            self.recipients.has_come(&format!("{tag}:{}", receipt.name), receipt.state, at);
+            let come = (receipt.state, receipt.note.as_deref());
+            self.recipients.has_come(&format!("{tag}:{}", receipt.name), come, at);
         }
     }
 }

@@ -76,6 +76,9 @@ pub struct TraceMessage {
     /// Whether it waits for the first who fits its address, or for the way to another project.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub waits: bool,
+    /// Whether it has waited so, and nobody got it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub undelivered: bool,
     /// Whether further recipients are not known any more.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub more_recipients: bool,
@@ -224,6 +227,7 @@ impl TraceMessage {
             receipts: Vec::new(),
             there: None,
             waits: more.is_some_and(|more| more.queue),
+            undelivered: false,
             more_recipients: false,
         }
     }
@@ -262,6 +266,7 @@ impl TraceMessage {
             receipts: Vec::new(),
             there: None,
             waits: false,
+            undelivered: false,
             more_recipients: false,
         }
     }

@@ -164,8 +164,13 @@ async fn where_no_team_is_the_message_waits_until_one_begins() {
     let alice = web.peer("alice").await;
     assert_eq!(alice.hear_from("po:orchestrator").await, "for later");
     // Who is not there is told at once, with those who are.
-    lead.send("web:alise", "x").await;
+    let lost = lead.send("web:alise", "x").await;
     lead.hear_notice("no member there has that name; there are alice").await;
+    let id = lost["message_id"].as_str().unwrap();
+    let said = done(&po, &["trace", id]).await;
+    assert!(said.contains("    not delivered: nobody got it\n"), "{said}");
+    let said = done(&po, &["messages", "--thread", id]).await;
+    assert!(said.contains(": undelivered web:alise\n"), "{said}");
     alice.close().await;
     lead.close().await;
 }
@@ -194,7 +199,10 @@ async fn the_person_writes_to_another_project_by_its_tag() {
     let said = done(&po, &["send", "web:alice", "And.", "--no-wait", "--json"]).await;
     let said: serde_json::Value = serde_json::from_str(&said).unwrap();
     assert_eq!((&said["act"], &said["subject"]), (&json!("send"), &json!("web:alice")), "{said}");
-    done(&po, &["send", "web:*", "All of you.", "--no-wait"]).await;
+    let said = done(&po, &["send", "web:*", "All of you.", "--no-wait"]).await;
+    let there =
+        format!("`cli-team-bridge messages --project {} --thread msg-", web.project().display());
+    assert!(said.contains(&there), "{said}");
     alice.hear(|message| message["content"] == "All of you.").await;
     assert!(po.events_of("message_sent").is_empty(), "nothing is here");
     done(&po, &["send", "po:ann", "Here.", "--no-wait"]).await;

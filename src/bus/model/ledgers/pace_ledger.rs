@@ -118,7 +118,7 @@ pub(in crate::bus::model) fn counts(
         sent.class().answers()
             && asked.owner == by
             && by.is_some()
-            && sent.to.named() == [asked.from.clone()]
+            && sent.to.named().contains(&asked.from)
     });
     match sent.kind {
         MessageKind::Message | MessageKind::Broadcast => true,

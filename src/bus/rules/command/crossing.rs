@@ -38,6 +38,8 @@ pub enum NotRelayed {
     Lost,
     /// Its tag has meant another directory when it was sent.
     Moved,
+    /// It had been taken there, or had ended, before this bus was put back from a backup.
+    Undone,
     /// The rules there refuse it.
     Refused,
 }

@@ -1,14 +1,15 @@
 //! How a disagreement goes on when its parties do not agree: a further round, an arbiter, the user.
 
 use super::newest::Newest;
-use super::told::{MINUTES, show_thread, tell};
+use super::through_lead::{ask_through, asked_orchestrators};
+use super::told::{MINUTES, known, positions, show_thread, tell};
 use crate::bus::event::{ConflictMoved, ConflictResolved, Event};
 use crate::bus::rules::event_writer::Writer;
-use crate::bus::rules::notice::{Notice, notice};
+use crate::bus::rules::notice::notice;
 use crate::bus::state::{Conflict, Session, State};
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
-use crate::domain::member::{Label, MemberKind};
+use crate::domain::member::Label;
 use crate::domain::messaging::{Arbiter, Author, ConflictEnd, ConflictStep};
 use crate::domain::name::Name;
 
@@ -87,75 +88,6 @@ fn ask_user(writer: &mut Writer<'_>, conflict: &Conflict, newest: Option<&Newest
     if let Some(lead) = writer.lead().map(|lead| lead.name.clone()) {
         ask_through(writer, conflict, &lead, newest);
     }
-}
-
-/// Returns the orchestrators through which the user was asked, and that stay: the lead, and those that led before and so have been given
-/// what the parties wrote.
-pub(super) fn asked_orchestrators(writer: &Writer<'_>, conflict: &Conflict) -> Vec<Name> {
-    let position = writer.state.message(&known(conflict));
-    let live = writer.state.live_sessions().into_iter();
-    let asked = live.filter(|session| {
-        let has_it = position.is_some_and(|message| message.delivery(&session.name).is_some());
-        session.kind == MemberKind::Orchestrator
-            && !writer.is_leaving(session.id)
-            && (has_it || writer.state.is_lead(session.id))
-    });
-    asked.map(|session| session.name.clone()).collect()
-}
-
-/// Asks the user through one orchestrator.
-fn ask_through(
-    writer: &mut Writer<'_>,
-    conflict: &Conflict,
-    lead: &Name,
-    newest: Option<&Newest<'_>>,
-) {
-    if conflict.party(lead).is_some() {
-        let text = notice![
-            "you are a party in the thread of ",
-            conflict.thread,
-            ": ask your user to decide, with `cli-team-bridge send NAME TEXT --reply-to ",
-            conflict.thread,
-            "`"
-        ];
-        return tell(writer, &[lead], &conflict.thread, &text);
-    }
-    show_thread(writer, conflict, lead, newest);
-    let text = notice![
-        positions(conflict, newest),
-        ". Nobody in the team decides it: put both positions to your user, and send what your user \
-            decides to both with announce_decision in reply to ",
-        known(conflict)
-    ];
-    tell(writer, &[lead], &conflict.thread, &text);
-}
-
-/// Gives an orchestrator that leads from now on what its user is asked to decide.
-pub(in crate::bus::rules) fn show_undecided(writer: &mut Writer<'_>, lead: &Session) {
-    for conflict in writer.state.open_conflicts() {
-        if conflict.step == ConflictStep::Human && !writer.is_full() {
-            ask_through(writer, conflict, &lead.name, None);
-        }
-    }
-}
-
-/// Returns a message of the thread that whoever decides has been given: the first one may be of others, and a position stays.
-fn known(conflict: &Conflict) -> MessageId {
-    conflict.parties.first().map_or(&conflict.thread, |party| &party.position).clone()
-}
-
-/// Names the parties and the messages that say what they stand for.
-fn positions(conflict: &Conflict, newest: Option<&Newest<'_>>) -> Notice {
-    let mut text = Notice::default();
-    for (number, party) in conflict.parties.iter().enumerate() {
-        let position = match newest {
-            Some(newest) if newest.is_position && *newest.by == party.name => newest.id,
-            _ => &party.position,
-        };
-        let joint = if number == 0 { "" } else { " and " };
-        text = text.and(&joint).and(&party.name).and(&" (").and(position).and(&")");
-    }
-    text.and(&" do not agree")
 }
 
 fn go_on(writer: &mut Writer<'_>, conflict: &Conflict, to: ConflictStep) {

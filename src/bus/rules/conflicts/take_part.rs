@@ -1,7 +1,8 @@
 //! What a message does in a disagreement: it opens one, is a word in it, ends it, or changes nothing.
 
-use super::escalate::{asked_orchestrators, end_unsaid, escalate, next_round, show_word};
+use super::escalate::{end_unsaid, escalate, next_round, show_word};
 use super::newest::Newest;
+use super::through_lead::asked_orchestrators;
 use super::told::{MINUTES, asked, over, tell};
 use crate::bus::event::{ConflictOpened, ConflictResolved, Event, Position};
 use crate::bus::rules::event_writer::{Post, Writer};

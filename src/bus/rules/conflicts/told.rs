@@ -58,6 +58,25 @@ pub(super) fn show_thread(
     }
 }
 
+/// Returns a message of the thread that whoever decides has been given: the first one may be of others, and a position stays.
+pub(super) fn known(conflict: &Conflict) -> MessageId {
+    conflict.parties.first().map_or(&conflict.thread, |party| &party.position).clone()
+}
+
+/// Names the parties and the messages that say what they stand for.
+pub(super) fn positions(conflict: &Conflict, newest: Option<&Newest<'_>>) -> Notice {
+    let mut text = Notice::default();
+    for (number, party) in conflict.parties.iter().enumerate() {
+        let position = match newest {
+            Some(newest) if newest.is_position && *newest.by == party.name => newest.id,
+            _ => &party.position,
+        };
+        let joint = if number == 0 { "" } else { " and " };
+        text = text.and(&joint).and(&party.name).and(&" (").and(position).and(&")");
+    }
+    text.and(&" do not agree")
+}
+
 /// Names who is asked to decide.
 pub(super) fn asked(conflict: &Conflict) -> String {
     match &conflict.step {

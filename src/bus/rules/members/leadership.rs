@@ -136,7 +136,11 @@ fn mail_for_lead<'a>(
             message.kind,
             MessageKind::Request | MessageKind::Nudge | MessageKind::Shutdown
         );
-        is_told && message.is_for_lead() && !state.is_promised(&message.id) && may_get(message)
+        is_told
+            && message.is_for_lead()
+            && !conflicts::asks_lead(state, message)
+            && !state.is_promised(&message.id)
+            && may_get(message)
     };
     let mail = lost.flat_map(|name| {
         let unread = state.unread(name).filter(is_mail);

@@ -29,4 +29,5 @@ pub(in crate::bus) use self::receive::picked;
 pub(super) use self::receive::take;
 pub(super) use self::resolve::{Recipients, follow, follow_topic, leave_topic, resolve};
 pub(super) use self::send::{broadcast, send, send_as_human};
+pub(super) use self::signal_effects::supersede_progress;
 pub(super) use self::wait::{end_wait, wait};

@@ -12,7 +12,9 @@ use crate::domain::limits;
 use crate::domain::messaging::Audience;
 use crate::domain::name::Name;
 
-/// Returns the recipients of a message: nobody yet, if nobody fits and its sender says that it may wait, or if it is for the user.
+/// Returns the recipients of a message: nobody yet, if nobody fits and its sender says that it may wait, or if it is for the user. One that
+/// may wait and that one member fits has none either: that member gets it from the queue in the same append, and if it dies before it has
+/// read it, the next who fits does.
 pub(super) fn or_queued(
     writer: &mut Writer<'_>,
     me: &Session,
@@ -24,6 +26,13 @@ pub(super) fn or_queued(
             Recipients { audience: Audience::Group(nobody.group), to: Vec::new() }
         }
         found => found?,
+    };
+    let only = only_one(writer, &recipients).filter(|_| more.is_some_and(|more| more.queue));
+    let recipients = match only {
+        Some(only) if !only.hung => return Ok(from_queue(writer, recipients)),
+        // It waits for who comes first: this one back, or another.
+        Some(_) => Recipients { to: Vec::new(), ..recipients },
+        None => recipients,
     };
     if !recipients.to.is_empty() {
         return Ok(recipients);
@@ -39,6 +48,23 @@ pub(super) fn or_queued(
         return Err(Refusal::TooManyQueued { count: all, own: false, crosses });
     }
     Ok(recipients)
+}
+
+/// Returns the one member that a group means now, if it has room. What is for the lead passes on without the queue.
+fn only_one<'a>(writer: &Writer<'a>, recipients: &Recipients) -> Option<&'a Session> {
+    let Audience::Group(group) = &recipients.audience else { return None };
+    let [only] = recipients.to.as_slice() else { return None };
+    let only = writer.state.live(only).filter(|_| !group.is_lead())?;
+    writer.has_room(&only.name, 1).then_some(only)
+}
+
+/// Lets a message come from the queue, unless that is full.
+fn from_queue(writer: &Writer<'_>, recipients: Recipients) -> Recipients {
+    if writer.state.queue().count() < limits::QUEUED {
+        Recipients { to: Vec::new(), ..recipients }
+    } else {
+        recipients
+    }
 }
 
 /// Removes one message from a full queue for a sender that has so many in it: one that somebody has by now, who keeps it; else the oldest

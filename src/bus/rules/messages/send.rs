@@ -104,8 +104,8 @@ pub(in crate::bus::rules) fn send(
         Some(ReplyTo::Request { id, message }) => {
             post.kind = MessageKind::Response;
             post.reply_to = Some(message.clone());
-            let is_answer = post.class().answers()
-                && matches!(&post.to[..], [one] if writer.state.completes(&id, me.id, one));
+            let completes = |to: &Name| writer.state.completes(&id, me.id, to);
+            let is_answer = post.class().answers() && post.to.iter().any(completes);
             if is_answer && post.more.as_ref().is_some_and(|more| more.ttl_seconds.is_some()) {
                 return Err(Refusal::LastsForGood);
             }

@@ -146,7 +146,7 @@ pub(in crate::bus::rules) fn take_effect(
             acknowledge(writer, me.id, &acked, (Acknowledgement::Acked, None))
         }
         SignalClass::Progress => {
-            supersede_progress(writer, me, post);
+            supersede_progress(writer, post);
             Ok(())
         }
         _ => Ok(()),
@@ -186,14 +186,14 @@ fn acked_by(writer: &Writer<'_>, me: &Session, post: &Post, id: &MessageId) -> V
 }
 
 /// Withdraws the sender's last report of progress in the thread wherever a recipient of the new one, which says more, has it unread.
-fn supersede_progress(writer: &mut Writer<'_>, me: &Session, post: &Post) {
+pub(in crate::bus::rules) fn supersede_progress(writer: &mut Writer<'_>, post: &Post) {
     let Some(thread) = &post.thread else {
         return;
     };
     let is_earlier = |message: &&Message| {
         message.class() == SignalClass::Progress
             && message.thread == *thread
-            && message.from.member() == Some(&me.name)
+            && message.from == post.from
     };
     let mut earlier: BTreeMap<MessageId, Vec<Name>> = BTreeMap::new();
     for to in &post.to {

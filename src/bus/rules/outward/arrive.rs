@@ -6,12 +6,12 @@ use crate::bus::rules::command::{Arriving, Crossing};
 use crate::bus::rules::event_writer::{Post, Writer};
 use crate::bus::rules::refusal::Refusal;
 use crate::bus::rules::{elsewhere, messages};
-use crate::bus::state::{Message, State};
+use crate::bus::state::{Message, State, without_note};
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
 use crate::domain::member::Label;
 use crate::domain::messaging::{
-    Audience, Author, Elsewhere, MemberElsewhere, Priority, ReceiptElsewhere,
+    Audience, Author, Elsewhere, MemberElsewhere, Priority, ReceiptElsewhere, SignalClass,
 };
 use crate::domain::name::Name;
 
@@ -65,6 +65,9 @@ fn arrive(writer: &mut Writer<'_>, arriving: &Arriving) -> Result<(), Refusal> {
     };
     // As a message of a peer to all.
     let quiet = !post.audience.is_one() && *priority < Priority::High;
+    if post.class() == SignalClass::Progress {
+        messages::supersede_progress(writer, &post);
+    }
     writer.post(Post { quiet, ..post });
     Ok(())
 }
@@ -122,16 +125,30 @@ fn take_receipts(
     if sent.is_none() {
         return Err(Refusal::UnknownMessage { id: id.clone() });
     }
+    // A note comes with its state: alone it is not written again.
+    let bare: Vec<_> = receipts.iter().map(without_note).collect();
     let crossed = state.crossed(id).filter(|crossed| crossed.there.is_some());
     let there = match crossed {
-        Some(crossed) if crossed.receipts == receipts => return Ok(()),
+        Some(crossed) if crossed.receipts.iter().eq(bare.iter()) => return Ok(()),
         Some(crossed) => crossed.there.clone(),
         None => state.is_promised(id).then(|| there.clone()),
     };
     let there = there.ok_or_else(|| Refusal::UnknownMessage { id: id.clone() })?;
-    let (id, receipts) = (id.clone(), receipts.to_vec());
+    let (id, receipts) = (id.clone(), with_short_notes(receipts));
     writer.push(Event::MessageRelayed(MessageRelayed { id, there, receipts }));
     Ok(())
+}
+
+/// Leaves out the notes that no member there could write, and those above a limit.
+fn with_short_notes(receipts: &[ReceiptElsewhere]) -> Vec<ReceiptElsewhere> {
+    let mut room = limits::NOTES_FROM_ELSEWHERE_BYTES;
+    let mut kept = receipts.to_vec();
+    for receipt in &mut kept {
+        let most = room.min(limits::ACKNOWLEDGEMENT_NOTE_BYTES);
+        receipt.note = receipt.note.take().filter(|note| note.len() <= most);
+        room -= receipt.note.as_ref().map_or(0, String::len);
+    }
+    kept
 }
 
 /// Returns the id that a message has in another project, if it went there or came from there.

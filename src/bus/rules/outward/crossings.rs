@@ -112,6 +112,9 @@ fn failed(writer: &mut Writer<'_>, id: &MessageId, why: &NotRelayed) {
         }
         NotRelayed::Lost => notice!["its text is lost"],
         NotRelayed::Moved => notice!["its tag means another directory since then: send it again"],
+        NotRelayed::Undone => {
+            notice!["it was on its way before this bus was put back from a backup, and is over"]
+        }
         NotRelayed::Refused => notice!["the bus there does not take it"],
     };
     let text = notice![" was not delivered: ", why];

@@ -74,9 +74,10 @@ impl State {
             MessageKind::Response => {
                 let from = sent.from.member().and_then(|name| self.members.get(name)?.session);
                 let completes = || {
-                    let [to] = sent.to.named() else { return None };
                     let id = sent.request.as_ref()?;
-                    from.map(|session| self.completes(id, session, to))
+                    let requester = &self.requests.get(id)?.from;
+                    let is_told = self.is_addressed(&sent.to, requester);
+                    from.map(|session| is_told && self.completes(id, session, requester))
                 };
                 sent.claimed_by.is_none() && !(sent.class().answers() && completes() == Some(true))
             }
@@ -128,6 +129,14 @@ impl State {
             self.rebuild_inboxes();
         }
         self.end_message_if_settled(id);
+    }
+
+    /// Says whether an event puts a new message into the inbox of this member.
+    fn is_addressed(&self, to: &Addressees, name: &Name) -> bool {
+        match to {
+            Addressees::Named(names) => names.contains(name),
+            Addressees::AllBut(names) => self.live(name).is_some() && !names.contains(name),
+        }
     }
 
     /// Returns the members into whose inboxes an event puts a message.

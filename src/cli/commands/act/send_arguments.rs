@@ -1,5 +1,6 @@
 //! `send`: writes to a member of the team as the person at the terminal.
 
+use std::path::Path;
 use std::time::Duration;
 
 use clap::Args;
@@ -69,8 +70,13 @@ pub(crate) fn run(arguments: &SendArguments) -> Result<(), Failure> {
         ..Letter::new(to, text)
     };
     let patience = arguments.waiting.patience();
+    let outside = place.project().map(Path::to_owned);
     place.act(async move |team| {
         let sent = team.send(letter, patience).await?;
+        let sent = match &outside {
+            Some(project) => sent.naming_project(project),
+            None => sent,
+        };
         Ok(match &project {
             Some(tag) => sent.in_project(tag),
             None => sent,

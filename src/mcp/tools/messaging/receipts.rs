@@ -24,7 +24,8 @@ const NOTE_FIELD_BYTES: usize = r#","note":"""#.len();
 pub(crate) struct ReceiptView {
     /// The recipient.
     name: String,
-    /// queued (for another project), unread, handed (on its way to the model), seen, acked, resolved, superseded, withdrawn or expired.
+    /// queued (for another project), unread, handed (on its way to the model), seen, acked, resolved, superseded, withdrawn, expired or
+    /// undelivered (to another project).
     state: &'static str,
     /// How it was delivered last.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -116,6 +117,16 @@ impl Found {
                         None => self.notes.remove(&member),
                     };
                 }
+                Event::MessageRelayed(relayed) if relayed.id == self.id => {
+                    let tag =
+                        state.message(&self.id).and_then(|message| message.audience.elsewhere());
+                    let Some(tag) = tag.map(|address| address.tag.clone()) else { continue };
+                    for receipt in &relayed.receipts {
+                        if let Some(note) = &receipt.note {
+                            self.notes.insert(format!("{tag}:{}", receipt.name), note.clone());
+                        }
+                    }
+                }
                 Event::ThreadResolved(said) if said.threads.contains(&self.id) => {
                     self.notes.insert(said.by.to_string(), said.summary.clone());
                 }
@@ -198,9 +209,9 @@ impl Found {
             ReceiptStatus::Unread => ("unread", Some(letter.at)),
             ReceiptStatus::Delivered => ("handed", receipt.delivered_at),
             ReceiptStatus::Seen => ("seen", receipt.seen_at),
-            status @ (ReceiptStatus::Withdrawn | ReceiptStatus::Expired) => {
-                (status.as_str(), receipt.ended_at)
-            }
+            status @ (ReceiptStatus::Withdrawn
+            | ReceiptStatus::Expired
+            | ReceiptStatus::Undelivered) => (status.as_str(), receipt.ended_at),
             status => (status.as_str(), receipt.acknowledged_at),
         };
         ReceiptView {

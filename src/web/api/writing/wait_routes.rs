@@ -18,6 +18,7 @@ use crate::bus::{BusError, LoadedMessage, Membership, WaitFor, Waited};
 use crate::domain::ids::{MessageId, RequestId};
 use crate::domain::messaging::Address;
 use crate::domain::wait_times;
+use crate::web::api::check_caller::check_key_again;
 use crate::web::api::events::place_of_stream;
 use crate::web::api::read_request::GivenOrNot;
 use crate::web::problem::Problem;
@@ -67,6 +68,10 @@ pub(in crate::web::api) async fn wait(
     let me = as_member(&state, &program).await?;
     let what = what_to_wait_for(&me, new).map_err(|error| why_not(&error))?;
     let ended = waited(&state, &me, what, limit).await?;
+    if let Err(BusError::Refused(Refusal::Left)) = ended {
+        // The member has left because its key was revoked meanwhile, or for another reason.
+        check_key_again(&state, &program).await?;
+    }
     Ok(Json(ended.map_err(|error| why_not(&error))?))
 }
 

@@ -111,6 +111,7 @@ fn receipt_path(sent: Moment, receipt: &Receipt) -> Markup {
                 ReceiptStatus::Unread => span { "· unread" },
                 ReceiptStatus::Withdrawn => span { "· withdrawn" @if let Some(why) = &receipt.why { " (" (why) ")" } },
                 ReceiptStatus::Expired => span.bad { "· will not reach it" },
+                ReceiptStatus::Undelivered => span.bad { "· was not delivered" },
                 ReceiptStatus::Delivered
                 | ReceiptStatus::Seen
                 | ReceiptStatus::Acked

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::steer::done;
 use crate::support::{Stage, until};
 use crate::web::api_client::{ApiClient, founded};
 use crate::web::http_client::WebServer;
@@ -86,6 +87,21 @@ async fn a_wait_is_bounded_and_ends_with_its_program_and_with_the_server() {
 
     let _waiting = web.open(&request).await;
     until("it waits again", || begun(&stage) == 2).await;
+    web.end().await;
+}
+
+#[tokio::test]
+async fn a_wait_whose_key_is_revoked_says_that_there_is_no_such_key() {
+    let stage = founded().await;
+    let web = WebServer::start(&stage, &["--write"]).await;
+    let ann = program(&stage, &web, "ann").await;
+    let revoking = async {
+        until("ann waits", || begun(&stage) == 1).await;
+        done(&stage, &["key", "revoke", &ann.key_id]).await;
+    };
+    let body = json!({ "timeout_seconds": 120 });
+    let (refused, ()) = tokio::join!(ann.post("/wait", &body, 401), revoking);
+    assert_eq!(refused["type"], "wrong-key", "{refused}");
     web.end().await;
 }
 

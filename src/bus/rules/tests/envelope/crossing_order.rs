@@ -9,11 +9,11 @@ use super::signal;
 use crate::bus::event::{ProjectsListed, Proposal, Skip};
 use crate::bus::rules::tests::kept::held;
 use crate::bus::rules::tests::*;
-use crate::bus::rules::{Crossing, Description};
+use crate::bus::rules::{Crossing, Description, NotRelayed};
 use crate::bus::state::Message;
 use crate::domain::limits;
 use crate::domain::member::Label;
-use crate::domain::messaging::{Arbiter, ListedProjects};
+use crate::domain::messaging::{Arbiter, ListedProjects, ReceiptElsewhere, StateElsewhere};
 use crate::domain::wait_times;
 
 #[test]
@@ -82,6 +82,106 @@ fn a_bus_that_was_made_anew_counts_anew() {
     let writer = anew.peer("writer");
     anew.send(writer, "web:alice", "x");
     assert!(carry(&mut anew, "po", &mut web, 2).is_some());
+}
+
+/// The bus of `po` is put back as it was when these messages waited, of which the first was taken, and others after it.
+#[test]
+fn what_a_bus_that_was_put_back_from_a_backup_sends_is_taken_at_once_and_nothing_twice() {
+    let (mut po, mut web) = (project("po"), project("web"));
+    let writer = po.peer("writer");
+    let alice = web.peer("alice");
+    let read = |web: &mut World| {
+        let (call, _) = web.take(alice);
+        web.settle(alice, call, true);
+    };
+    po.send(writer, "web:alice", "in the backup");
+    let (state, next_seq) = (po.state.clone(), po.next_seq);
+    carry(&mut po, "po", &mut web, 2);
+    for number in 0..2 * limits::KEPT_ARRIVED {
+        po.pass(5_000);
+        po.send(writer, "web:alice", &number.to_string());
+        carry(&mut po, "po", &mut web, 2);
+        read(&mut web);
+    }
+    (po.state, po.next_seq) = (state, next_seq);
+    po.pass(5_000);
+    let old = po.state.outbox()[0].clone();
+    let refused = web.try_ask(None, Operation::Crossing(arriving(&po, "po", &old))).unwrap_err();
+    assert_eq!(refused, Refusal::ArrivedLate, "it has been there");
+    let over = Crossing::Failed { id: old.id.clone(), why: NotRelayed::Undone };
+    let lead = po.state.live(&name("courier")).unwrap().id;
+    let told = format!(
+        "your message {} to web:alice was not delivered: it was on its way before this bus was put \
+         back from a backup, and is over",
+        old.id
+    );
+    assert_eq!(notices(&po.ask(lead, Operation::Crossing(over)), "writer"), [told]);
+    // What it sends from then on is new, several at once, and once.
+    for round in 0..limits::KEPT_ARRIVED + 2 {
+        for number in 0..2 {
+            po.pass(5_000);
+            po.send(writer, "web:alice", &format!("{round}, {number}"));
+        }
+        let new: Vec<_> = po.state.outbox().into_iter().cloned().collect();
+        let held: Vec<_> = new.iter().map(|one| arriving(&po, "po", one)).collect();
+        web.try_ask(None, Operation::Crossing(held[1].clone())).unwrap();
+        for _ in 0..2 {
+            carry(&mut po, "po", &mut web, 2).unwrap();
+        }
+        read(&mut web);
+        for late in held {
+            let again = web.try_ask(None, Operation::Crossing(late)).unwrap_err();
+            assert!(matches!(again, Refusal::Arrived { .. } | Refusal::ArrivedLate), "{again}");
+        }
+    }
+    assert!(web.state.other_projects().len() <= 2 * limits::KEPT_ARRIVED);
+}
+
+#[test]
+fn a_report_of_progress_takes_the_place_of_the_unread_one_before_it_in_another_project() {
+    let (mut po, mut web) = (project("po"), project("web"));
+    let writer = po.peer("writer");
+    let alice = web.peer("alice");
+    let start = po.send(writer, "web:alice", "I begin");
+    let begins = carry(&mut po, "po", &mut web, 2).unwrap();
+    let mut report = |web: &mut World| {
+        po.pass(5_000);
+        po.reply_with(writer, "web:alice", signal("pulse"), &start);
+        carry(&mut po, "po", web, 2).unwrap()
+    };
+    let first = report(&mut web);
+    assert_eq!(web.unread("alice"), [begins.clone(), first.clone()]);
+    let second = report(&mut web);
+    assert_eq!(web.unread("alice"), [begins, second.clone()]);
+    assert_eq!(web.delivery(&first, "alice"), Some(Delivery::Superseded));
+    // What has been read stays.
+    let (call, _) = web.take(alice);
+    web.settle(alice, call, true);
+    let third = report(&mut web);
+    assert_eq!(web.unread("alice"), [third]);
+    assert_eq!(web.delivery(&second, "alice"), Some(Delivery::Seen));
+}
+
+#[test]
+fn a_note_from_another_project_is_no_longer_than_one_from_here_may_be() {
+    let (mut po, mut web) = (project("po"), project("web"));
+    let writer = po.peer("writer");
+    web.peer("alice");
+    let id = po.send(writer, "web:alice", "x");
+    let there = carry(&mut po, "po", &mut web, 2).unwrap();
+    let most = limits::ACKNOWLEDGEMENT_NOTE_BYTES;
+    let lengths = [most, most + 1].into_iter().chain([most; 9]);
+    let receipts = lengths.enumerate().map(|(number, length)| ReceiptElsewhere {
+        note: Some("x".repeat(length)),
+        ..ReceiptElsewhere::of(name(&format!("a{number}")), StateElsewhere::Acked)
+    });
+    let told = Crossing::Receipts { from: label("web"), id, there, receipts: receipts.collect() };
+    let events = po.ask(None, Operation::Crossing(told.clone()));
+    let [Event::MessageRelayed(relayed)] = &events[..] else { panic!("{events:?}") };
+    let kept: Vec<_> = relayed.receipts.iter().map(|one| one.note.is_some()).collect();
+    let expected = [true, false].into_iter().chain([true; 7]).chain([false; 2]);
+    assert_eq!(kept, expected.collect::<Vec<_>>());
+    assert!(po.ask(None, Operation::Crossing(told)).is_empty(), "it is told once");
 }
 
 #[test]

@@ -180,7 +180,7 @@ fn answers_and_receipts_that_are_faster_than_the_note_are_not_lost() {
     assert_eq!((seen(&po), po.state.outbox().len()), (StateElsewhere::Seen, 0));
     assert_eq!(po.state.awaited_answer(&asked), None, "it is answered");
     // The late note changes nothing.
-    let receipts = vec![ReceiptElsewhere { name: name("alice"), state: StateElsewhere::Unread }];
+    let receipts = vec![ReceiptElsewhere::of(name("alice"), StateElsewhere::Unread)];
     let late = Crossing::Relayed { id: asked.clone(), there, receipts };
     assert!(po.ask(courier(&po), Operation::Crossing(late)).is_empty());
     assert_eq!(seen(&po), StateElsewhere::Seen);

@@ -79,6 +79,74 @@ fn new_words_reach_the_orchestrators_through_which_the_user_is_asked() {
     assert!(world.unread("orchestrator").contains(&new));
 }
 
+/// An orchestrator with a chosen name.
+fn leads(world: &mut World, called: &str) -> SessionId {
+    world.join(NameChoice::Chosen(name(called)), MemberKind::Orchestrator)
+}
+
+/// A dispute in which the user is asked through an orchestrator, which has been given three messages of it and the notice.
+fn asked(called: &str) -> (World, SessionId, MessageId) {
+    let (mut world, _, bob, thread) = dispute();
+    let lead = leads(&mut world, called);
+    argue(&mut world, bob, "ann", "disagree_with", &thread);
+    world.pass(600_000);
+    world.due();
+    assert_eq!(step(&world, &thread), ConflictStep::Human);
+    assert_eq!(
+        world.kinds(called),
+        [MessageKind::Message, MessageKind::Message, MessageKind::Notice]
+    );
+    (world, lead, thread)
+}
+
+fn read_all(world: &mut World, session: SessionId) {
+    let (call, _) = world.take(session);
+    world.settle(session, call, true);
+}
+
+#[test]
+fn the_next_lead_of_the_same_name_is_asked_once_and_told_how_to_read_what_the_last_one_was_given() {
+    for has_read in [true, false] {
+        let (mut world, lead, thread) = asked("boss");
+        if has_read {
+            read_all(&mut world, lead);
+        }
+        world.leave(lead);
+        let mut new =
+            world.joining(NameChoice::Chosen(name("boss")), MemberKind::Orchestrator, &[]);
+        new.description.takes_lead = true;
+        let events = world.ask(None, Operation::Join(Box::new(new)));
+        let told = notices(&events, "boss");
+        assert_eq!(told.len(), 1, "{told:?}");
+        let position = &world.state.conflict(&thread).unwrap().parties[0].position;
+        let how = format!("check_messages with thread {position} shows what they wrote");
+        assert!(told[0].contains(&how), "{told:?}");
+        let asks = world.kinds("boss").iter().filter(|kind| **kind == MessageKind::Notice).count();
+        assert_eq!(asks, 1, "one notice, and not that of the last lead beside it: {has_read}");
+        assert_eq!(world.unread("boss").len(), if has_read { 1 } else { 3 });
+    }
+}
+
+#[test]
+fn a_lead_that_comes_to_lead_again_is_not_asked_again_and_who_leads_meanwhile_is() {
+    let (mut world, first, thread) = asked("first");
+    read_all(&mut world, first);
+    let events = world.take_lead("second");
+    assert_eq!(notices(&events, "second").len(), 1, "{events:?}");
+    let second = world.state.live(&name("second")).unwrap().id;
+    let events = world.leave(second);
+    assert!(world.state.is_lead(first));
+    assert_eq!(notices(&events, "first"), [] as [&str; 0], "it has been asked");
+    // Who has not read it when another one leads is not to ask any more.
+    let (mut world, _, _) = asked("first");
+    world.take_lead("second");
+    let asks = |world: &World, of: &str| {
+        let unread = world.state.unread(&name(of));
+        unread.filter(|one| one.kind == MessageKind::Notice && one.thread == thread).count()
+    };
+    assert_eq!((asks(&world, "first"), asks(&world, "second")), (0, 1));
+}
+
 #[test]
 fn a_party_is_told_that_its_words_do_not_reach_an_arbiter_whose_inbox_is_full() {
     let (mut world, [ann, bob, dora], thread) = arbitrated();

@@ -150,6 +150,51 @@ fn what_waited_goes_to_the_next_who_fits_if_who_got_it_dies_before_reading() {
 }
 
 #[test]
+fn what_may_wait_and_one_member_got_at_once_goes_to_the_next_who_fits_if_it_dies_before_reading() {
+    for has_read in [false, true] {
+        let mut world = World::new();
+        let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
+        lane(&mut world, b);
+        let events = world.ask(a, sending_with("@storage", queue(), None));
+        let id = sent(&events).id.clone();
+        assert_eq!(world.unread("b"), std::slice::from_ref(&id), "in the same append");
+        assert_eq!(world.state.awaited_answer(&id).unwrap().to, [name("b")]);
+        let (call, _) = world.take(b);
+        if has_read {
+            world.settle(b, call, true);
+        }
+        world.ask(None, Operation::Reap(vec![b.into()]));
+        lane(&mut world, c);
+        world.due();
+        let expected = if has_read { Vec::new() } else { vec![id.clone()] };
+        assert_eq!(world.unread("c"), expected);
+        // The one that died finds it only if nobody else has got it.
+        world.peer("b");
+        assert_eq!(world.unread("b"), []);
+        if !has_read {
+            let (call, _) = world.take(c);
+            world.settle(c, call, true);
+            world.ask(None, Operation::Reap(vec![c.into()]));
+            let b = world.state.live(&name("b")).unwrap().id;
+            lane(&mut world, b);
+            assert_eq!((world.due(), world.unread("b")), (Vec::new(), Vec::new()), "it was read");
+        }
+    }
+}
+
+#[test]
+fn what_may_wait_waits_while_the_only_one_who_fits_does_not_respond() {
+    let mut world = World::new();
+    let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
+    world.ask(b, Operation::FollowTopic(Label::parse("news").unwrap()));
+    world.ask(None, Operation::Hung(vec![b], 1_000));
+    let id = world.send_with(a, "#news", queue());
+    assert!(world.state.is_queued(&id));
+    world.ask(c, Operation::FollowTopic(Label::parse("news").unwrap()));
+    assert_eq!((world.unread("b"), world.unread("c")), (Vec::new(), vec![id]));
+}
+
+#[test]
 fn what_waited_waits_again_for_a_month_if_nobody_else_fits_and_a_returning_name_has_it() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));

@@ -2,7 +2,7 @@
 
 use crate::bus::rules::command::ClaimUpdate;
 use crate::bus::rules::tests::*;
-use crate::domain::limits::TeamLimits;
+use crate::domain::limits::{self, TeamLimits};
 use crate::domain::member::Label;
 
 /// A team whose orchestrator has set the limits.
@@ -124,6 +124,38 @@ fn only_the_answer_that_a_claim_obliges_to_is_free() {
     too_fast(&mut world, bob, sending("ann", "or do I?", Some(&about)));
     world.reply(ann, "orchestrator", &about);
     too_fast(&mut world, ann, sending("orchestrator", "it is answered", Some(&about)));
+}
+
+#[test]
+fn an_answer_that_ends_a_claim_is_free_also_to_a_group_with_the_requester_in_it() {
+    for to in ["all", "@lead"] {
+        let (mut world, lead, ann) = team(1, 2);
+        let request = world.open(lead);
+        let about = request.to_string();
+        world.ask(ann, Operation::Claim(request, CALL));
+        world.send(ann, "bob", "one");
+        world.send(ann, "bob", "two");
+        too_fast(&mut world, ann, sending("bob", "three", None));
+        let events = world.ask(ann, sending(to, "done", Some(&about)));
+        assert!(events.iter().any(|event| matches!(event, Event::RequestCompleted { .. })), "{to}");
+        assert_eq!(too_fast(&mut world, ann, sending("bob", "three", None)), 60_000, "{to}");
+        // It has ended the claim: a second one is a message like any other.
+        too_fast(&mut world, ann, sending(to, "and more", Some(&about)));
+    }
+}
+
+/// In a team of so many that a line names who does not get a message.
+#[test]
+fn an_answer_to_very_many_is_as_free_as_one_to_the_requester() {
+    let (mut world, lead, ann) = team(1, 1);
+    for number in 0..limits::NAMED_AT_ONCE {
+        world.peer(&format!("p{number}"));
+    }
+    let request = world.open(lead);
+    world.ask(ann, Operation::Claim(request.clone(), CALL));
+    let events = world.ask(ann, sending("all", "done", Some(&request.to_string())));
+    assert_eq!(sent(&events).to.named(), [], "all but some");
+    world.send(ann, "bob", "one");
 }
 
 #[test]

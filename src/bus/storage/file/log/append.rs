@@ -41,6 +41,10 @@ struct Target {
     offset: u64,
 }
 
+/// Why a segment that is open for reading alone takes no line.
+const ONLY_READ: &str = "it can only be read: its disk is mounted read-only, or its permissions forbid \
+    writing";
+
 impl FileLog {
     pub(crate) fn append_decided(
         &mut self,
@@ -212,6 +216,11 @@ impl FileLog {
         let error = match target.file.append(line) {
             Ok(written) if written == line.len() => return Ok(()),
             Ok(_) => std::io::ErrorKind::StorageFull.into(),
+            // The file may only be read, so nothing of the line is there.
+            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                let why = std::io::Error::new(error.kind(), ONLY_READ);
+                return Err(failed("write to", &self.segments.path(target.segment), why));
+            }
             Err(error) => error,
         };
         if let Err(error) = target.file.truncate(target.offset) {

@@ -75,7 +75,11 @@ fn of_message(trace: &Trace, message: &TraceMessage) -> Vec<String> {
         lines.push("    and others, whose names are no longer known".to_owned());
     }
     if message.receipts.is_empty() && !message.more_recipients {
-        let nobody = if message.waits { "waits: nobody has it yet" } else { "no recipients" };
+        let nobody = match message {
+            TraceMessage { waits: true, .. } => "waits: nobody has it yet",
+            TraceMessage { undelivered: true, .. } => "not delivered: nobody got it",
+            _ => "no recipients",
+        };
         lines.push(format!("    {nobody}"));
     }
     lines.extend(message.there.as_ref().map(|there| format!("    there it is {there}")));
