@@ -37,7 +37,7 @@ pub use self::live_words::{
 pub use self::message_events::{
     ConflictLevel, EventParty, LostMessages, MessageEvent, MessageEventKind, MessageEvents,
 };
-pub use self::moment::{Moment, span, span_lasts};
+pub use self::moment::{Moment, span, span_lasts, span_left, span_left_lasts};
 pub use self::needs::{Need, NeedKind};
 pub use self::problems::{Problem, ProblemKind};
 pub use self::rows::commitments::{HeldLease, OwedAnswer};

@@ -8,7 +8,7 @@ use crate::domain::is_zero::is_zero;
 use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::quoted;
 use crate::domain::time::Now;
-use crate::view::{Moment, Texts, span};
+use crate::view::{Moment, Texts, span_left};
 
 /// The most characters of a question, and of a prompt that stands beside a commitment.
 pub(in crate::view) const SHORT_WORDS: usize = 60;
@@ -90,17 +90,12 @@ impl OwedAnswer {
         };
         let time = match (self.is_overdue(), self.due_at) {
             (true, _) => format!(", overdue ({})", counted(self.reminders, "reminder")),
-            (false, Some(due)) => format!(" within {}", left(due, now)),
+            (false, Some(due)) => format!(" within {}", span_left(due, now)),
             (false, None) => String::new(),
         };
         let text = self.text.as_ref().map(|text| format!(": {}", quoted(text, SHORT_WORDS)));
         format!("owes {} an answer{others}{time}{}", self.to, text.unwrap_or_default())
     }
-}
-
-/// Says how long there is until a moment.
-pub(in crate::view) fn left(until: Moment, now: Moment) -> String {
-    span(i64::try_from(now.until(until)).unwrap_or(i64::MAX))
 }
 
 #[cfg(test)]

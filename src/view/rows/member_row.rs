@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::commitments::{HeldLease, OwedAnswer, leases_of, left, owed_by};
+use super::commitments::{HeldLease, OwedAnswer, leases_of, owed_by};
 use super::failed_wake::failed_wake;
 use crate::bus::state::{EndedSession, Session, State};
 use crate::domain::ids::{CallId, SessionId, TaskId};
@@ -14,7 +14,7 @@ use crate::domain::messaging::DeliveryMethod;
 use crate::domain::text::visible_letters::{both_ends, quoted};
 use crate::domain::time::{Now, Tick};
 use crate::view::doing::{Doing, awaited};
-use crate::view::{Moment, Spent, Texts, open_call};
+use crate::view::{Moment, Spent, Texts, open_call, span_left};
 
 /// The groups of members, in the order in which windows show them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -243,7 +243,7 @@ impl MemberRow {
     fn first_held(&self, most: usize, now: Moment) -> Option<String> {
         let held = self.holds.iter().take(most).map(|held| {
             let lease = self.leases.iter().find(|lease| lease.request_id == *held);
-            let time = lease.map(|lease| format!(" ({} left)", left(lease.ends_at, now)));
+            let time = lease.map(|lease| format!(" ({} left)", span_left(lease.ends_at, now)));
             format!("{held}{}", time.unwrap_or_default())
         });
         let more = self.holds.len().saturating_sub(most);

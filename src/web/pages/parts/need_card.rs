@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::act_forms::{answer_forms, approval_forms, reply_form, way_out_form};
 use super::small_parts::{ago, clean_text, member_link, task_link, workflow_link};
-use crate::view::{Board, Need, NeedKind, PermissionRow, span};
+use crate::view::{Board, Need, NeedKind, PermissionRow, span_left};
 use crate::web::pages::{PageContext, PageInput, StepPrompt, View};
 
 /// Returns a need as a card.
@@ -40,7 +40,6 @@ fn permission(
     let call = input.extra.calls.iter().find(|(id, _)| *id == row.permission_id);
     let call = call
         .map(|(_, lines)| lines.strip_prefix(std::slice::from_ref(&row.title)).unwrap_or(lines));
-    let left = row.expires_at.0.saturating_sub(board.at.0);
     html! {
         h3 { span.mark.urgent aria-hidden="true" { "!" } " May " (member_link(&row.agent)) " do this? " span.tag { (row.kind) } }
         pre.question tabindex="0" role="group" aria-label={ "What " (row.agent) " wants to do" } { (row.exact_title) }
@@ -54,7 +53,7 @@ fn permission(
             }
         }
         p.small.soft {
-            "asked " (ago(row.asked_at, board.at)) " ago · if nobody answers, denied in " (span(left))
+            "asked " (ago(row.asked_at, board.at)) " ago · if nobody answers, denied in " (span_left(row.expires_at, board.at))
             @if let Some(behind) = need.behind_in_words() { " · " b { (behind) } }
             @if let Some(task) = &row.task_id { " · " (task_link(task)) }
             " · " span.id { (row.permission_id) }

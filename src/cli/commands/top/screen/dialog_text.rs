@@ -7,7 +7,7 @@ use super::state::{Dialog, Screen};
 use crate::cli::output::letter_columns::columns_of;
 use crate::config::KeyAction;
 use crate::domain::text::visible_letters::quoted;
-use crate::view::{Board, Letter, MemberRow, Moment, Need, NeedKind, ReceiptStatus, span};
+use crate::view::{Board, Letter, MemberRow, Moment, Need, NeedKind, ReceiptStatus, span, span_left};
 
 /// The most messages of a member below what is known of it.
 const MESSAGES: usize = 50;
@@ -344,10 +344,12 @@ impl Screen {
                         lines.extend(call.iter().map(line));
                     }
                 }
-                let left = row.expires_at.0.saturating_sub(board.at.0);
                 lines.extend([
                     line(""),
-                    faint(format!("{id}; if nobody answers, denied in {}", span(left))),
+                    faint(format!(
+                        "{id}; if nobody answers, denied in {}",
+                        span_left(row.expires_at, board.at)
+                    )),
                 ]);
                 (format!("May {} do this?", row.agent), lines)
             }
