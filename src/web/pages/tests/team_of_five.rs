@@ -129,6 +129,7 @@ fn step(name: &str, agent: &str, status: StepStatus, after: &[&str]) -> StepNode
         name: name.to_owned(),
         item_of: None,
         agent: agent.to_owned(),
+        is_gone: false,
         status,
         depends_on: after.iter().map(|name| (*name).to_owned()).collect(),
         attempts: 1,

@@ -165,7 +165,7 @@ impl Rows<'_> {
                 ]
             }
             Item::Step(_, step, depth) => {
-                let (mark, style) = self.look.status(step.status.as_str());
+                let (mark, style) = self.look.status(step.state());
                 let indent = "  ".repeat((*depth).min(8));
                 let remarks = step.remarks();
                 let gap = if remarks.is_empty() { "" } else { "  " };
@@ -173,7 +173,7 @@ impl Rows<'_> {
                     cell("", 1),
                     rest(format!("{indent}{mark} {}{gap}{remarks}", step.name)).styled(style),
                     cell(step.agent.clone(), name),
-                    cell(step.status.as_str(), 11),
+                    cell(step.state(), 11),
                     cell(step.time(self.now()), TIME).right(),
                 ]
             }

@@ -165,7 +165,7 @@ impl Screen {
                 (format!("Workflow {}", quoted(&tree.name, QUOTED)), lines)
             }
             Item::Step(tree, step, _) => {
-                let state = format!("{} by {}", step.status.as_str(), step.agent);
+                let state = format!("{} by {}", step.state(), step.agent);
                 let time = Some(step.time(board.at)).filter(|time| !time.is_empty());
                 let state: Vec<_> =
                     [Some(state), time, step.attempts_in_words()].into_iter().flatten().collect();

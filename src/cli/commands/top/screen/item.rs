@@ -166,7 +166,7 @@ impl<'a> Item<'a> {
             }
             Self::Workflow(tree) => format!("{} {} {}", tree.workflow_id, tree.name, tree.state()),
             Self::Step(tree, step, _) => {
-                let status = step.status.as_str();
+                let status = step.state();
                 format!("{} {} {} {status}", tree.name, step.name, step.agent)
             }
             Self::Happening(happening) => {
