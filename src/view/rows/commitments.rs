@@ -202,6 +202,24 @@ mod tests {
     }
 
     #[test]
+    fn a_board_of_the_same_events_is_the_same_later_and_not_once_a_process_has_ended() {
+        let state = state();
+        let early = board(&state, 10_000);
+        // By another clock, what is due then is reckoned anew.
+        let now = Now { wall_ms: 70_003, tick: Tick { boot: 1, ms: 70_000 } };
+        let later = |is_held: bool| {
+            let is_held = |_| is_held;
+            let (seq, damaged_lines, most_ended) = (6, 0, 5);
+            let looked =
+                Looked { state: &state, seq, now, is_held: &is_held, damaged_lines, most_ended };
+            Board::of(&looked, &mut NoTexts)
+        };
+        assert_ne!(words(&state, 10_000), words(&state, 70_000));
+        assert!(early.is_same_as(&later(true)) && later(true).is_same_as(&early));
+        assert!(!early.is_same_as(&later(false)));
+    }
+
+    #[test]
     fn an_answer_that_is_overdue_comes_first() {
         let mut state = state();
         apply(&mut state, 7, 300_000, Event::MessageReminded { id: MessageId::from_bits(1) });

@@ -220,6 +220,20 @@ impl MemberRow {
         }
     }
 
+    /// Says whether it shows the same as at another time, of the same events: but for ages, and when something is due, which is reckoned
+    /// from the time at which somebody looks.
+    pub(in crate::view) fn is_same_as(&self, other: &Self) -> bool {
+        let without_times = |row: &Self| {
+            let mut row = row.clone();
+            row.doing.retain(|letter| !letter.is_ascii_digit());
+            row.live_seconds = 0;
+            row.leases.iter_mut().for_each(|lease| lease.ends_at = Moment(0));
+            row.owes.iter_mut().for_each(|owed| owed.due_at = None);
+            row
+        };
+        without_times(self) == without_times(other)
+    }
+
     /// Says whether it goes on only once the user has answered it: a question for permission, or one that it has asked before it began
     /// to wait or to do nothing.
     pub fn waits_for_user(&self) -> bool {
