@@ -105,6 +105,23 @@ impl Screen {
             Dialog::Ask { question, is_second: false, .. } => {
                 Some(format!("{question} Press y for yes, any other key for no."))
             }
+    /// Returns how many rows that can be chosen are out of sight above those that are shown, and below them.
+    pub(in crate::cli::commands::top) fn above_and_below(&self, layout: Layout) -> (usize, usize) {
+        let (items, at) = self.rows(self.pane);
+        let shown: Vec<_> = layout.shown(&items, at).collect();
+        let Some(last) = shown.last() else { return (0, 0) };
+        let hidden = (0..items.len()).filter(|place| !shown.contains(place));
+        let hidden = hidden.filter(|place| items[*place].key().is_some());
+        let (above, below): (Vec<_>, Vec<_>) = hidden.partition(|place| place < last);
+        (above.len(), below.len())
+    }
+
+    /// Says whether new rows of a list of news no longer come into sight by themselves, as an older one is chosen.
+    pub(in crate::cli::commands::top) fn is_paused(&self) -> bool {
+        let (items, at) = self.rows(self.pane);
+        self.pane.ends_with_news() && at.is_some_and(|at| at + 1 < items.len())
+    }
+
             Dialog::Ask { question, .. } => {
                 Some(format!("{question} Press Enter to do it, any other key to leave it."))
             }
