@@ -65,10 +65,17 @@ fn permission(
 fn decision(need: &Need, board: &Board, context: &PageContext<'_>) -> Markup {
     html! {
         h3 { span.mark.urgent aria-hidden="true" { "!" } " " (need.who) " disagree" }
-        p {
-            (need.words)
-            @if let Some(since) = need.since { " · for " (ago(since, board.at)) }
-            @if let Some(id) = &need.id { " · " a href=(View::Thread(id.clone()).path()) { "its thread" } }
+        @if let Some(row) = board.conflicts.iter().find(|row| need.id.as_ref() == Some(&row.thread)) {
+            @for about in row.topic() { p dir="auto" { "About: " (about) } }
+            ul {
+                @for party in &row.parties {
+                    li dir="auto" { b { (member_link(&party.name)) } ": " @if let Some(words) = &party.words { (words) } @else { span.soft { "(its text cannot be read)" } } }
+                }
+            }
+        } @else { p { (need.words) } }
+        p.small.soft {
+            @if let Some(since) = need.since { "for " (ago(since, board.at)) " · " }
+            @if let Some(id) = &need.id { a href=(View::Thread(id.clone()).path()) { "all that they wrote" } }
         }
         p.small.soft { "What you write to one of them binds both." }
         (reply_form(need, context))

@@ -232,6 +232,7 @@ fn a_thread_in_disagreement_says_how_that_stands() {
     board.conflicts = vec![ConflictRow {
         thread: "msg-1".to_owned(),
         about: None,
+        first_words: None,
         parties: vec![party("ben"), party("cay")],
         status: "negotiation",
         round: Some(2),
@@ -245,6 +246,41 @@ fn a_thread_in_disagreement_says_how_that_stands() {
     let input = PageInput { snapshot: &snapshot, extra: &extra() };
     let html = page(&View::Thread("msg-1".to_owned()), &input, &context());
     assert!(html.contains("Disagreement of ben and cay: </b>round 2 of 3"), "{html}");
+}
+
+#[test]
+fn a_disagreement_that_needs_the_reader_says_what_it_is_about_and_who_stands_for_what() {
+    let mut snapshot = snapshot();
+    let mut board = (**snapshot.board.as_ref().unwrap()).clone();
+    let party = |name: &str, words: &str| PartyRow {
+        name: name.to_owned(),
+        position: format!("msg-{name}"),
+        words: Some(words.to_owned()),
+    };
+    board.conflicts = vec![ConflictRow {
+        thread: "msg-1".to_owned(),
+        about: None,
+        first_words: Some("How many <logs>?".to_owned()),
+        parties: vec![party("ben", "Two."), party("cay", "One.")],
+        status: "human",
+        round: None,
+        arbiter: None,
+        by: None,
+        decision: None,
+        decision_words: None,
+        since: Moment(0),
+    }];
+    board.needs_you = vec![Need {
+        kind: NeedKind::Decision,
+        who: "ben and cay".to_owned(),
+        id: Some("msg-1".to_owned()),
+        ..board.needs_you[0].clone()
+    }];
+    snapshot.board = Some(Arc::new(board));
+    let input = PageInput { snapshot: &snapshot, extra: &extra() };
+    let html = page(&View::Team, &input, &context());
+    assert!(html.contains("About: How many &lt;logs&gt;?"), "{html}");
+    assert!(html.contains("cay</a></b>: One.</li>"), "{html}");
 }
 
 #[test]
