@@ -7,6 +7,7 @@
 //! The words of agents in it are one line each, without invisible characters, and cut.
 
 mod board;
+mod decided;
 pub mod doing;
 mod events;
 mod last_turns;
@@ -27,6 +28,7 @@ mod trace;
 mod waits;
 
 pub use self::board::{Board, Looked, VIEW_VERSION};
+pub use self::decided::{Decided, DecidedHow, Decisions};
 pub use self::events::{
     Conversation, Happening, Happenings, Letter, LetterAttachment, Receipt, ReceiptStatus, SeenBy,
     ThreadEnd, Topic, UserQuestion,

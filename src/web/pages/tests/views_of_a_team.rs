@@ -284,6 +284,32 @@ fn a_disagreement_that_needs_the_reader_says_what_it_is_about_and_who_stands_for
 }
 
 #[test]
+fn what_was_decided_stands_beside_the_team_and_above_the_conversation() {
+    let (snapshot, extra) = (snapshot(), extra());
+    let input = PageInput { snapshot: &snapshot, extra: &extra };
+    for (view, folded) in [(View::Team, 4), (View::Conversation, 2)] {
+        let html = page(&view, &input, &context());
+        let (_, decided) = html.split_once("id=\"decided\"").unwrap();
+        let decided = decided.split("</section>").next().unwrap();
+        assert!(decided.contains("cay</a></b> agreed with ben"), "{decided}");
+        assert!(
+            decided.contains("Two &amp; no more.") && decided.contains("about: One &lt;log&gt;?")
+        );
+        assert!(decided.contains("<a href=\"thread-msg-1\">its thread</a>"), "{decided}");
+        assert!(decided.contains("<b>human</b> allowed ann"), "{decided}");
+        assert!(
+            decided.contains("execute &quot;make 0&quot;") && decided.contains("task-ann"),
+            "{decided}"
+        );
+        assert!(decided.contains(&format!("{folded} older decisions")), "{decided}");
+    }
+    let mut none = snapshot;
+    none.decided = Arc::default();
+    let input = PageInput { snapshot: &none, extra: &extra };
+    assert!(!page(&View::Team, &input, &context()).contains("decided-heading"));
+}
+
+#[test]
 fn without_a_team_every_view_says_so() {
     let (snapshot, extra) = (Snapshot::default(), Extra::default());
     for (name, view) in views() {
