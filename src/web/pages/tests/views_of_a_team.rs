@@ -284,6 +284,24 @@ fn a_disagreement_that_needs_the_reader_says_what_it_is_about_and_who_stands_for
 }
 
 #[test]
+fn the_team_begins_with_what_needs_the_reader_and_folds_the_members_that_have_ended() {
+    let (snapshot, extra) = (snapshot(), extra());
+    let input = PageInput { snapshot: &snapshot, extra: &extra };
+    let html = page(&View::Team, &input, &context());
+    let place = |words: &str| html.find(words).unwrap_or_else(|| panic!("{words}: {html}"));
+    let places = [
+        "id=\"needs\"",
+        "id=\"totals\"",
+        "id=\"members\"",
+        "<details id=\"ended-members\"><summary>Ended (1)",
+        "id=\"decided\"",
+        "id=\"happenings\"",
+    ]
+    .map(place);
+    assert!(places.is_sorted(), "{places:?}");
+}
+
+#[test]
 fn what_was_decided_stands_beside_the_team_and_above_the_conversation() {
     let (snapshot, extra) = (snapshot(), extra());
     let input = PageInput { snapshot: &snapshot, extra: &extra };

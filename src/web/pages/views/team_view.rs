@@ -21,8 +21,8 @@ pub(in crate::web::pages) fn team(input: &PageInput<'_>, context: &PageContext<'
     let mut body = Body::new("Team", Vec::new());
     let Some(board) = input.snapshot.board.as_deref() else { return body };
     body.parts = vec![
-        Part::live("totals", totals(board)),
         Part::live("needs", needs(board, input, context)),
+        Part::live("totals", totals(board)),
         Part::live("problems", problems(board)),
         Part::live("members", members(board)),
         Part::live("requests", requests(board)),
