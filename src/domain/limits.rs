@@ -461,6 +461,9 @@ pub const ALERT_TEXT_CHARS: usize = 200;
 /// Characters of a profile's instructions that errors repeat: how to install the program, and how to log in.
 pub const PROFILE_WORDS_CHARS: usize = 1_000;
 
+/// What has been decided, in a window: the last ones. `messages --decided` shows older ones.
+pub const WINDOW_DECIDED: usize = 50;
+
 /// Messages, and happenings, that the window `top` holds: more than a person scrolls through.
 pub const WINDOW_HISTORY: usize = 500;
 

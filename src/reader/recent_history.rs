@@ -1,4 +1,4 @@
-//! The last messages and happenings of a log, folded from its entries a few at a time.
+//! The last messages, decisions and happenings of a log, folded from its entries a few at a time.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,7 +8,10 @@ use crate::bus::event::LogPosition;
 use crate::bus::storage::LogError;
 use crate::bus::storage::file::Follower;
 use crate::domain::limits;
-use crate::view::{Conversation, Happening, Happenings, Letter, Stretch, Stretches, Topic};
+use crate::view::{
+    Conversation, Decided, Decisions, Happening, Happenings, KnownTexts, KnownWords, Letter,
+    Stretch, Stretches, Topic,
+};
 
 /// How many entries are read at a time: the news of a team wait no longer than this takes.
 const ENTRIES: usize = 256;
@@ -27,6 +30,9 @@ pub struct History {
     has_more: bool,
     position: LogPosition,
     conversation: Conversation,
+    decisions: Decisions,
+    /// What was read of disagreements that ended before the parts that it has.
+    known: KnownWords,
     happenings: Happenings,
     last: VecDeque<Happening>,
     stretches: Stretches,
@@ -49,6 +55,8 @@ impl History {
                 2 * limits::WINDOW_HISTORY,
                 limits::WINDOW_MESSAGE_CHARS,
             ),
+            decisions: Decisions::new(limits::WINDOW_DECIDED),
+            known: KnownWords::default(),
             happenings: Happenings::default(),
             last: VecDeque::new(),
             stretches: Stretches::new(limits::WINDOW_HISTORY),
@@ -67,6 +75,7 @@ impl History {
         let mut texts = LogTexts(texts);
         for (_, entry) in &entries {
             self.conversation.take(entry, state, &mut texts);
+            self.decisions.take(entry, state, &mut texts);
             self.stretches.take(entry, state);
             let happenings = self.happenings.of(entry, state, &mut texts).into_iter();
             self.last.extend(happenings.filter(is_news));
@@ -94,6 +103,13 @@ impl History {
         let mut letters: Vec<_> = newest.take(limits::WINDOW_HISTORY).cloned().collect();
         letters.reverse();
         Arc::new(letters)
+    }
+
+    /// Returns what has been decided, the last first.
+    pub fn decided(&mut self, bus: &mut Follower) -> Arc<Vec<Decided>> {
+        let (state, texts) = bus.state_and_texts();
+        let mut texts = KnownTexts { texts: &mut LogTexts(texts), known: &mut self.known };
+        Arc::new(self.decisions.all(state, &mut texts))
     }
 
     /// Returns when members worked and waited: what has ended, by its end, and then what goes on.

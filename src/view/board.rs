@@ -184,7 +184,8 @@ impl Board {
         with_commitments(row, row.doing.clone(), row.commitments_in_words(self.at))
     }
 
-    /// Says whether it shows the same as another one that was made at another time.
+    /// Says whether it shows the same as another one that was made of the same events at another time, but for ages and the time that is
+    /// left of something, which a window paints anew when they change.
     pub fn is_same_as(&self, other: &Self) -> bool {
         let Self {
             version: _,
@@ -202,14 +203,17 @@ impl Board {
             totals,
         } = self;
         *needs_you == other.needs_you
-            && *members == other.members
+            && members.len() == other.members.len()
+            && members.iter().zip(&other.members).all(|(row, other)| row.is_same_as(other))
             && *tasks == other.tasks
-            && *requests == other.requests
+            && requests.len() == other.requests.len()
+            && requests.iter().zip(&other.requests).all(|(row, other)| row.is_same_as(other))
             && *ended_requests == other.ended_requests
             && *permissions == other.permissions
             && *conflicts == other.conflicts
             && *workflows == other.workflows
-            && *problems == other.problems
+            && problems.len() == other.problems.len()
+            && problems.iter().zip(&other.problems).all(|(one, other)| one.is_same_as(other))
             && *totals == other.totals
     }
 

@@ -7,6 +7,7 @@
 //! The words of agents in it are one line each, without invisible characters, and cut.
 
 mod board;
+mod decided;
 pub mod doing;
 mod events;
 mod last_turns;
@@ -27,6 +28,7 @@ mod trace;
 mod waits;
 
 pub use self::board::{Board, Looked, VIEW_VERSION};
+pub use self::decided::{Decided, DecidedHow, Decisions};
 pub use self::events::{
     Conversation, Happening, Happenings, Letter, LetterAttachment, Receipt, ReceiptStatus, SeenBy,
     ThreadEnd, Topic, UserQuestion,
@@ -37,7 +39,7 @@ pub use self::live_words::{
 pub use self::message_events::{
     ConflictLevel, EventParty, LostMessages, MessageEvent, MessageEventKind, MessageEvents,
 };
-pub use self::moment::{Moment, span, span_lasts};
+pub use self::moment::{Moment, span, span_lasts, span_left, span_left_lasts};
 pub use self::needs::{Need, NeedKind};
 pub use self::problems::{Problem, ProblemKind};
 pub use self::rows::commitments::{HeldLease, OwedAnswer};
@@ -46,7 +48,7 @@ pub use self::rows::member_row::{Group, MemberRow, ReadingTurn, delivery_words};
 pub use self::rows::permission_row::PermissionRow;
 pub use self::rows::request_row::RequestRow;
 pub use self::rows::status_counts::status_counts;
-pub use self::rows::task_row::{TASK_STATUS_WORDS, TaskRow, task_status};
+pub use self::rows::task_row::{TASK_STATUS_WORDS, TaskRow, task_is_gone, task_status};
 pub use self::rows::tree_places::{TreePlace, tree_places};
 pub use self::rows::workflow_tree::{StepNode, WorkflowTree};
 pub use self::shown::{

@@ -11,9 +11,11 @@ use crate::domain::messaging::ConflictStep;
 use crate::domain::text::counted::{counted, counted_as};
 use crate::domain::text::visible_letters::{beginning, quoted};
 use crate::domain::workflow::StepStatus;
-use crate::view::rows::commitments::{SHORT_WORDS, left};
+use crate::view::rows::commitments::SHORT_WORDS;
 use crate::view::waits::Waits;
-use crate::view::{ConflictRow, Group, MemberRow, Moment, PermissionRow, Texts, Trouble, WayOut};
+use crate::view::{
+    ConflictRow, Group, MemberRow, Moment, PermissionRow, Texts, Trouble, WayOut, span_left,
+};
 
 /// What a person has to decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -95,7 +97,7 @@ pub struct Need {
 impl Need {
     /// Says how long there is for an answer, if it ends by itself.
     pub fn time_left(&self, now: Moment) -> Option<String> {
-        self.until.map(|until| format!("denied in {}", left(until, now)))
+        self.until.map(|until| format!("denied in {}", span_left(until, now)))
     }
 
     /// Says how many wait behind it, if some do.

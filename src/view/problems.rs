@@ -63,6 +63,15 @@ pub struct Problem {
 }
 
 impl Problem {
+    /// Says whether it is the same at another time, of the same events: but for how long it has been so.
+    pub(super) fn is_same_as(&self, other: &Self) -> bool {
+        let letters = |words: &str| -> String {
+            words.chars().filter(|letter| !letter.is_ascii_digit()).collect()
+        };
+        let with_own_words = Self { words: self.words.clone(), ..other.clone() };
+        letters(&self.words) == letters(&other.words) && *self == with_own_words
+    }
+
     /// Says whether it is the end of this member.
     pub fn is_end_of(&self, row: &MemberRow) -> bool {
         self.member.as_deref() == Some(&*row.name)

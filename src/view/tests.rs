@@ -468,6 +468,7 @@ fn the_document_has_every_field_of_the_read_model() {
         ("Request", fields::<RequestRow>()),
         ("Permission", fields::<PermissionRow>()),
         ("Conflict", fields::<ConflictRow>()),
+        ("Decided", fields::<Decided>()),
         ("Workflow", fields::<WorkflowTree>()),
         ("Step", fields::<StepNode>()),
         ("Problem", fields::<Problem>()),

@@ -129,15 +129,14 @@ pub(super) fn bridge(
     by_member: &BTreeMap<&str, Vec<&Stretch>>,
     now: Moment,
 ) {
-    let may_wait = |row: &&mut MemberRow| match row.state.as_str() {
-        "waiting" => row.waits_for.is_some(),
-        _ => may_ask_anew(row),
-    };
+    let may_wait = |row: &&mut MemberRow| row.state == "waiting" || may_ask_anew(row);
     for row in members.iter_mut().filter(may_wait) {
         let own = by_member.get(row.name.as_str()).into_iter().flatten();
+        // A wait for any message goes on from call to call, too.
+        let is_for_any = row.state == "waiting" && row.waits_for.is_none();
         let mut waits: Vec<_> = own
             .filter_map(|one| match &one.kind {
-                StretchKind::Wait { whom: Some(whom) } => Some((one, whom)),
+                StretchKind::Wait { whom } if whom.is_none() == is_for_any => Some((one, whom)),
                 _ => None,
             })
             .collect();
@@ -147,22 +146,21 @@ pub(super) fn bridge(
             !matches!(one.ended, Some(ANSWERED | DIED))
                 && one.until.unwrap_or(then).until(then) < wait_times::WAIT_ASKED_AGAIN_MS
         };
-        if row.waits_for.is_none() {
+        if row.waits_for.is_none() && !is_for_any {
             let Some((last, whom)) = waits.first() else { continue };
             if !is_asked_anew(last, now) {
                 continue;
             }
-            row.waits_for = Some((*whom).clone());
+            row.waits_for.clone_from(whom);
             row.waits_since = Some(last.from);
         }
-        let going_on = waits
-            .first()
-            .filter(|(one, whom)| one.until.is_none() && Some(*whom) == row.waits_for.as_ref());
+        let going_on =
+            waits.first().filter(|(one, whom)| one.until.is_none() && **whom == row.waits_for);
         // Calls of older versions do not say when they were made.
         let Some(first) = row.waits_since.or(going_on.map(|(one, _)| one.from)) else { continue };
         let mut since = first;
         for (earlier, whom) in waits.iter().filter(|(one, _)| one.from < first) {
-            if Some(*whom) != row.waits_for.as_ref() || !is_asked_anew(earlier, since) {
+            if **whom != row.waits_for || !is_asked_anew(earlier, since) {
                 break;
             }
             since = earlier.from;
@@ -366,6 +364,13 @@ mod tests {
         let mut other = asked.clone();
         other[0] = wait(10_000, Some(Moment(19_000)), "cay", None);
         assert_eq!(since(&other), 20_000);
+        // One who waits for any message does so on and on, too.
+        let mut any = asked.clone();
+        any.iter_mut().for_each(|one| one.kind = StretchKind::Wait { whom: None });
+        let mut members = team(&[("ann", "waiting", None)]);
+        members[0].waits_since = Some(Moment(30_000));
+        bridge(&mut members, &by_member(&any), Moment(31_000));
+        assert_eq!((members[0].waits_since, &members[0].waits_for), (Some(Moment(10_000)), &None));
         // The board is newer than the stretches: the last wait has just ended.
         let mut members = team(&[("ann", "running", None)]);
         bridge(&mut members, &by_member(&asked), Moment(31_000));

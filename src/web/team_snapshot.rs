@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::view::{Board, Happening, Letter, Stretch};
+use crate::view::{Board, Decided, Happening, Letter, Stretch};
 
 /// Whether there is a bus.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub struct Snapshot {
     pub board: Option<Arc<Board>>,
     /// The last messages, oldest first, without notices of the bridge.
     pub letters: Arc<Vec<Letter>>,
+    /// What has been decided, the last first.
+    pub decided: Arc<Vec<Decided>>,
     /// The last happenings, oldest first, without receipts and waits.
     pub happenings: Arc<Vec<Happening>>,
     /// When members worked and waited: what has ended, by its end, and then what goes on.

@@ -113,8 +113,7 @@ impl State {
     pub(in crate::bus) fn rebuild(&mut self) {
         self.command_set = self.commands.iter().copied().collect();
         self.rebuild_unanswered();
-        self.rebuild_order();
-        self.rebuild_inboxes();
+        self.rebuild_read_inboxes();
         self.rebuild_absent();
     }
 

@@ -270,11 +270,11 @@ impl Actor {
         next_step::next(&on_bus, &situation)
     }
 
-    /// Notes whether the agent has sent anything since the last look, even noise.
+    /// Notes whether the agent has sent anything since the last look. What its program logs, on stderr or between its messages, is no sign
+    /// of its turn: a program whose model hangs logs each time that it tries again.
     fn listen(&mut self, now: Instant) {
         let counts = self.process.connection.line_counts();
-        let lines = counts.lines + counts.noise + counts.oversize;
-        let so_far = (lines, self.process.child.stderr_bytes());
+        let so_far = counts.lines + counts.oversize;
         if let Some(turn) = &mut self.turn
             && turn.heard_so_far != so_far
         {

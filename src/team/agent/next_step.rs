@@ -252,7 +252,7 @@ fn listening(
     if !is_silent && (on_bus.stalled || (turn.heard > turn.stirred && now >= stir_at)) {
         return NextStep::Stir;
     }
-    // No event reports noise or a line on stderr, so the actor polls for them.
+    // No event reports a message that says nothing of the turn, so the actor polls for them.
     let look_at = now + (situation.stall / 4).min(wait_times::LOOK_FOR_SIGN_OF_LIFE);
     let next = if now < silent_at { silent_at.min(look_at) } else { look_at };
     NextStep::Rest(until.into_iter().chain([next]).min())

@@ -42,9 +42,9 @@ pub(crate) struct Turn {
     pub(crate) interrupted: Option<Instant>,
     /// Whether its task has been abandoned already.
     pub(crate) abandoned: bool,
-    /// When the agent last showed a sign of life, and the number of lines and bytes of stderr by then.
+    /// When the agent last showed a sign of life, and the number of its messages by then.
     pub(crate) heard: Instant,
-    pub(crate) heard_so_far: (u64, u64),
+    pub(crate) heard_so_far: u64,
     /// When one of its calls was last seen to wait for a message, which explains its silence.
     pub(crate) waited: Option<Instant>,
     /// When a sign of life was last recorded on the bus.
@@ -77,7 +77,7 @@ impl Turn {
             interrupted: None,
             abandoned: false,
             heard: Instant::now(),
-            heard_so_far: (0, 0),
+            heard_so_far: 0,
             waited: None,
             stirred: Instant::now(),
             output: JoinedWords::default(),

@@ -8,7 +8,7 @@ use crate::domain::is_zero::is_zero;
 use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::quoted;
 use crate::domain::time::Now;
-use crate::view::{Moment, Texts, span};
+use crate::view::{Moment, Texts, span_left};
 
 /// The most characters of a question, and of a prompt that stands beside a commitment.
 pub(in crate::view) const SHORT_WORDS: usize = 60;
@@ -90,17 +90,12 @@ impl OwedAnswer {
         };
         let time = match (self.is_overdue(), self.due_at) {
             (true, _) => format!(", overdue ({})", counted(self.reminders, "reminder")),
-            (false, Some(due)) => format!(" within {}", left(due, now)),
+            (false, Some(due)) => format!(" within {}", span_left(due, now)),
             (false, None) => String::new(),
         };
         let text = self.text.as_ref().map(|text| format!(": {}", quoted(text, SHORT_WORDS)));
         format!("owes {} an answer{others}{time}{}", self.to, text.unwrap_or_default())
     }
-}
-
-/// Says how long there is until a moment.
-pub(in crate::view) fn left(until: Moment, now: Moment) -> String {
-    span(i64::try_from(now.until(until)).unwrap_or(i64::MAX))
 }
 
 #[cfg(test)]
@@ -204,6 +199,24 @@ mod tests {
         let request = &board.requests[0];
         assert_eq!(request.lease_in_words(board.at).as_deref(), Some("lease 4 min left"));
         assert_eq!(request.lease_ends_at, Some(of_ben(&board).leases[0].ends_at));
+    }
+
+    #[test]
+    fn a_board_of_the_same_events_is_the_same_later_and_not_once_a_process_has_ended() {
+        let state = state();
+        let early = board(&state, 10_000);
+        // By another clock, what is due then is reckoned anew.
+        let now = Now { wall_ms: 70_003, tick: Tick { boot: 1, ms: 70_000 } };
+        let later = |is_held: bool| {
+            let is_held = |_| is_held;
+            let (seq, damaged_lines, most_ended) = (6, 0, 5);
+            let looked =
+                Looked { state: &state, seq, now, is_held: &is_held, damaged_lines, most_ended };
+            Board::of(&looked, &mut NoTexts)
+        };
+        assert_ne!(words(&state, 10_000), words(&state, 70_000));
+        assert!(early.is_same_as(&later(true)) && later(true).is_same_as(&early));
+        assert!(!early.is_same_as(&later(false)));
     }
 
     #[test]

@@ -17,6 +17,9 @@ pub struct ConflictRow {
     /// What the thread is about, if its first message says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
+    /// The beginning of the first message of the thread, as one line; missing if it cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_words: Option<String>,
     /// Who disagrees, and with whom.
     pub parties: Vec<PartyRow>,
     /// negotiation, arbitration or human: who has to speak; agreed, decided or lapsed once it is over.
@@ -55,6 +58,8 @@ impl ConflictRow {
     pub fn of(state: &State, conflict: &Conflict, texts: &mut dyn Texts) -> Self {
         let end = conflict.end.as_ref();
         let most = limits::NEED_CHARS / conflict.parties.len().max(1);
+        let first = state.message(&conflict.thread);
+        let first_words = first.and_then(|first| texts.first_words(first.body, limits::NEED_CHARS));
         let parties = conflict.parties.iter().map(|party| PartyRow {
             name: party.name.to_string(),
             position: party.position.to_string(),
@@ -72,6 +77,7 @@ impl ConflictRow {
         Self {
             thread: conflict.thread.to_string(),
             about: conflict.about.clone(),
+            first_words,
             parties: parties.collect(),
             status: end.map_or(conflict.step.as_str(), |end| end.how.as_str()),
             round,
@@ -128,8 +134,17 @@ impl ConflictRow {
             None => format!("{} for {}", party.name, party.position),
         };
         let positions: Vec<_> = self.parties.iter().map(stand).collect();
-        let about = self.about.as_ref().map(|about| format!(" about {}", quoted(about, 80)));
-        format!("they disagree{}; {}", about.unwrap_or_default(), positions.join("; "))
+        let about: Vec<_> = self.topic().into_iter().map(|about| quoted(about, 80)).collect();
+        let about = about.join(": ");
+        let about = if about.is_empty() { about } else { format!(" about {about}") };
+        format!("they disagree{about}; {}", positions.join("; "))
+    }
+
+    /// Returns what it is about: what its thread says of itself, and the first message, unless that is a position.
+    pub fn topic(&self) -> impl IntoIterator<Item = &String> {
+        let is_position = self.parties.iter().any(|party| party.position == self.thread);
+        let first = self.first_words.as_ref().filter(|_| !is_position);
+        self.about.iter().chain(first)
     }
 }
 
@@ -141,6 +156,7 @@ mod tests {
         ConflictRow {
             thread: "msg-1".to_owned(),
             about: Some("the log".to_owned()),
+            first_words: Some("How many?".to_owned()),
             parties: Vec::new(),
             status: "negotiation",
             round: Some(2),
@@ -150,6 +166,27 @@ mod tests {
             decision_words: None,
             since: Moment(0),
         }
+    }
+
+    #[test]
+    fn the_user_is_told_what_a_disagreement_is_about_and_who_stands_for_what() {
+        let party = |name: &str, position: &str, words: &str| PartyRow {
+            name: name.to_owned(),
+            position: position.to_owned(),
+            words: Some(words.to_owned()),
+        };
+        let parties = vec![party("ben", "msg-3", "Two."), party("ann", "msg-2", "One.")];
+        let mut row = ConflictRow { parties, ..row() };
+        let positions = r#"ben: "Two."; ann: "One.""#;
+        assert_eq!(
+            row.for_user(),
+            format!(r#"they disagree about "the log": "How many?"; {positions}"#)
+        );
+        row.about = None;
+        assert_eq!(row.for_user(), format!(r#"they disagree about "How many?"; {positions}"#));
+        // A first message that is a position is not said twice.
+        row.thread = "msg-2".to_owned();
+        assert_eq!(row.for_user(), format!("they disagree; {positions}"));
     }
 
     #[test]

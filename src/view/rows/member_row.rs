@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::commitments::{HeldLease, OwedAnswer, leases_of, left, owed_by};
+use super::commitments::{HeldLease, OwedAnswer, leases_of, owed_by};
 use super::failed_wake::failed_wake;
 use crate::bus::state::{EndedSession, Session, State};
 use crate::domain::ids::{CallId, SessionId, TaskId};
@@ -14,7 +14,7 @@ use crate::domain::messaging::DeliveryMethod;
 use crate::domain::text::visible_letters::{both_ends, quoted};
 use crate::domain::time::{Now, Tick};
 use crate::view::doing::{Doing, awaited};
-use crate::view::{Moment, Spent, Texts, open_call};
+use crate::view::{Moment, Spent, Texts, open_call, span_left};
 
 /// The groups of members, in the order in which windows show them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -220,6 +220,20 @@ impl MemberRow {
         }
     }
 
+    /// Says whether it shows the same as at another time, of the same events: but for ages, and when something is due, which is reckoned
+    /// from the time at which somebody looks.
+    pub(in crate::view) fn is_same_as(&self, other: &Self) -> bool {
+        let without_times = |row: &Self| {
+            let mut row = row.clone();
+            row.doing.retain(|letter| !letter.is_ascii_digit());
+            row.live_seconds = 0;
+            row.leases.iter_mut().for_each(|lease| lease.ends_at = Moment(0));
+            row.owes.iter_mut().for_each(|owed| owed.due_at = None);
+            row
+        };
+        without_times(self) == without_times(other)
+    }
+
     /// Says whether it goes on only once the user has answered it: a question for permission, or one that it has asked before it began
     /// to wait or to do nothing.
     pub fn waits_for_user(&self) -> bool {
@@ -243,7 +257,7 @@ impl MemberRow {
     fn first_held(&self, most: usize, now: Moment) -> Option<String> {
         let held = self.holds.iter().take(most).map(|held| {
             let lease = self.leases.iter().find(|lease| lease.request_id == *held);
-            let time = lease.map(|lease| format!(" ({} left)", left(lease.ends_at, now)));
+            let time = lease.map(|lease| format!(" ({} left)", span_left(lease.ends_at, now)));
             format!("{held}{}", time.unwrap_or_default())
         });
         let more = self.holds.len().saturating_sub(most);

@@ -5,13 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::commitments::left;
 use crate::bus::state::{Message, Request, State};
 use crate::domain::ids::RequestId;
 use crate::domain::limits;
 use crate::domain::messaging::{MessageKind, RequestStatus};
 use crate::domain::time::Now;
-use crate::view::{Moment, Texts};
+use crate::view::{Moment, Texts, span_left};
 
 /// A request.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -91,9 +90,16 @@ impl RequestRow {
         rows.collect()
     }
 
+    /// Says whether it shows the same as at another time, of the same events.
+    pub(in crate::view) fn is_same_as(&self, other: &Self) -> bool {
+        // When a lease ends is reckoned from the time at which somebody looks.
+        let other = Self { lease_ends_at: self.lease_ends_at, ..other.clone() };
+        *self == other
+    }
+
     /// Says how long its claim lasts without a sign of its owner, if a lease ends it.
     pub fn lease_in_words(&self, now: Moment) -> Option<String> {
-        self.lease_ends_at.map(|ends_at| format!("lease {} left", left(ends_at, now)))
+        self.lease_ends_at.map(|ends_at| format!("lease {} left", span_left(ends_at, now)))
     }
 
     /// Says how it stands or has ended, in words.

@@ -127,6 +127,11 @@ impl TaskRow {
     }
 }
 
+/// Says whether a task is open though the process of its agent has ended, which no session has recorded yet.
+pub fn task_is_gone(state: &State, task: &Task, is_held: &dyn Fn(SessionId) -> bool) -> bool {
+    agent_state(state, task, is_held) == Some("gone")
+}
+
 /// Returns how the agent of a task is, if that keeps the task from going on.
 fn agent_state(
     state: &State,

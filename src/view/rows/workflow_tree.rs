@@ -54,6 +54,9 @@ pub struct StepNode {
     /// waiting, asking, running, done, failed, unneeded, skipped or cancelled.
     #[schemars(with = "String")]
     pub status: StepStatus,
+    /// Whether it was running when the process that led its workflow ended, which no session has recorded yet.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_gone: bool,
     /// The steps that have to end before it begins.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<String>,
@@ -106,6 +109,9 @@ impl WorkflowTree {
     pub fn led_by(mut self, workflow: &Workflow, is_held: &dyn Fn(SessionId) -> bool) -> Self {
         let is_led = workflow.owner.is_some_and(is_held);
         self.is_gone = workflow.status == WorkflowStatus::Running && !is_led;
+        if self.is_gone {
+            self.steps.iter_mut().for_each(StepNode::loses_its_leader);
+        }
         self
     }
 
@@ -143,6 +149,7 @@ impl StepNode {
             item_of: step.item.as_ref().map(|item| item.of.to_string()),
             agent: step.agent.as_ref().map_or_else(planned, ToString::to_string),
             status: step.status,
+            is_gone: false,
             depends_on: depends_on.map(ToString::to_string).collect(),
             attempts: step.attempts,
             task_id: step.task.as_ref().map(ToString::to_string),
@@ -155,9 +162,30 @@ impl StepNode {
         }
     }
 
+    /// Nobody goes on with it until somebody resumes its workflow.
+    fn loses_its_leader(&mut self) {
+        let until = match self.status {
+            StepStatus::Running => "until somebody resumes its workflow",
+            StepStatus::Waiting => "for somebody who resumes its workflow",
+            _ => return,
+        };
+        self.is_gone = self.status == StepStatus::Running;
+        self.running_since = None;
+        let waits_for_others = self.note.as_ref().filter(|_| !self.is_gone);
+        let waits_for_others = waits_for_others.filter(|_| !self.depends_on.is_empty());
+        if waits_for_others.is_none() {
+            self.note = Some(until.to_owned());
+        }
+    }
+
+    /// Returns how it is, in a word.
+    pub fn state(&self) -> &'static str {
+        if self.is_gone { "gone" } else { self.status.as_str() }
+    }
+
     /// Returns the mark of its state, and its meaning.
     pub fn look(&self) -> StatusLook {
-        StatusLook::of(self.status.as_str())
+        StatusLook::of(self.state())
     }
 
     /// Returns how long it has been running, or how long all its attempts took; empty if it has not begun, or waits again.
@@ -181,5 +209,48 @@ impl StepNode {
     pub fn remarks(&self) -> String {
         let remarks = [self.attempts_in_words(), self.note.clone()];
         remarks.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(status: StepStatus, depends_on: &[&str], note: &str) -> StepNode {
+        StepNode {
+            name: "build".to_owned(),
+            item_of: None,
+            agent: "ann".to_owned(),
+            status,
+            is_gone: false,
+            depends_on: depends_on.iter().map(|name| (*name).to_owned()).collect(),
+            attempts: 1,
+            task_id: None,
+            started_at: Some(Moment(0)),
+            ended_at: None,
+            running_since: (status == StepStatus::Running).then_some(Moment(0)),
+            took_ms: None,
+            reason: None,
+            note: Some(note.to_owned()).filter(|note| !note.is_empty()),
+        }
+    }
+
+    #[test]
+    fn a_step_whose_leader_has_gone_runs_no_longer_and_says_who_goes_on_with_it() {
+        let gone = |mut step: StepNode| {
+            step.loses_its_leader();
+            (step.state(), step.time(Moment(9_000)), step.note.unwrap_or_default())
+        };
+        let until = "until somebody resumes its workflow".to_owned();
+        let running = step(StepStatus::Running, &[], "waits for a message");
+        assert_eq!(running.time(Moment(9_000)), "9s");
+        assert_eq!(gone(running), ("gone", String::new(), until));
+        let for_somebody = "for somebody who resumes its workflow".to_owned();
+        let free = step(StepStatus::Waiting, &[], "for a free slot");
+        assert_eq!(gone(free), ("waiting", String::new(), for_somebody));
+        let after = step(StepStatus::Waiting, &["plan"], "for plan");
+        assert_eq!(gone(after), ("waiting", String::new(), "for plan".to_owned()));
+        let done = step(StepStatus::Done, &[], "");
+        assert_eq!(gone(done).0, "done");
     }
 }

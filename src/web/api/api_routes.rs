@@ -17,12 +17,12 @@ use super::names::{
 };
 use super::open_api::document;
 use super::read_answers::{
-    Conflicts, Hits, Lanes, Members, MessagePage, Permissions, Requests, Tasks, Thread, UsageSums,
-    WhichMessages, WhichUsage, WhichWords, Workflows,
+    Conflicts, Decisions, Hits, Lanes, Members, MessagePage, Permissions, Requests, Tasks, Thread,
+    UsageSums, WhichMessages, WhichUsage, WhichWords, Workflows,
 };
 use super::read_routes::{
-    conflicts, lanes, members, messages, permissions, requests, search, status, task, tasks,
-    thread, usage, workflows,
+    conflicts, decisions, lanes, members, messages, permissions, requests, search, status, task,
+    tasks, thread, usage, workflows,
 };
 use super::writing::{
     Acknowledged, AnsweredPermission, AssignedTask, ClaimedRequest, EndedWait, FollowedTopic,
@@ -62,6 +62,11 @@ fn reading() -> Vec<Endpoint> {
             "/conflicts",
             "The disagreements between members",
             get(conflicts),
+        ),
+        Endpoint::get::<Decisions>(
+            "/decisions",
+            "What has been decided, the last first",
+            get(decisions),
         ),
         Endpoint::get::<Permissions>(
             "/permissions",

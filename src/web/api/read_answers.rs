@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::search::SearchHit;
 use crate::view::{
-    Board, ConflictRow, Letter, MemberRow, PermissionRow, RequestRow, TaskRow, UsageRow,
+    Board, ConflictRow, Decided, Letter, MemberRow, PermissionRow, RequestRow, TaskRow, UsageRow,
     WorkflowTree,
 };
 use crate::web::bus_reader::NoAnswer;
@@ -58,6 +58,13 @@ pub(super) struct Conflicts {
     pub(super) seq: u64,
     /// Those that are not over, oldest first, and then the last that are, newest first.
     pub(super) conflicts: Vec<ConflictRow>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Decisions {
+    pub(super) seq: u64,
+    /// What was agreed, decided, answered and allowed lately, the last first.
+    pub(super) decisions: Vec<Decided>,
 }
 
 #[derive(Serialize, JsonSchema)]

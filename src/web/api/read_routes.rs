@@ -5,8 +5,9 @@ use axum::extract::{Extension, State};
 use axum::http::StatusCode;
 
 use super::read_answers::{
-    Conflicts, Hits, Lanes, Members, MessagePage, OwnedLane, Permissions, Requests, Tasks, Thread,
-    UsageSums, WhichMessages, WhichUsage, WhichWords, Workflows, board, expensive, extra, snapshot,
+    Conflicts, Decisions, Hits, Lanes, Members, MessagePage, OwnedLane, Permissions, Requests,
+    Tasks, Thread, UsageSums, WhichMessages, WhichUsage, WhichWords, Workflows, board, expensive,
+    extra, snapshot,
 };
 use super::read_request::{Asked, Named, wrong_query};
 use super::taken_back::{readable, readable_hits};
@@ -53,6 +54,11 @@ pub(super) async fn lanes(State(state): State<ServerState>) -> Answer<Lanes> {
 pub(super) async fn conflicts(State(state): State<ServerState>) -> Answer<Conflicts> {
     let board = board(&state).await?;
     Ok(Json(Conflicts { seq: board.seq, conflicts: board.conflicts.clone() }))
+}
+
+pub(super) async fn decisions(State(state): State<ServerState>) -> Answer<Decisions> {
+    let (board, snapshot) = (board(&state).await?, snapshot(&state).await?);
+    Ok(Json(Decisions { seq: board.seq, decisions: snapshot.decided.to_vec() }))
 }
 
 pub(super) async fn permissions(State(state): State<ServerState>) -> Answer<Permissions> {

@@ -191,19 +191,15 @@ impl Reading {
         let snapshot = (is_new || !is_fresh || !has_same).then(|| {
             self.made = Some(Instant::now());
             let board = board_again(&mut open.bus, limits::WINDOW_ENDED, &mut open.known);
-            let (letters, happenings, stretches) = if is_new || last.board.is_none() {
-                (open.history.letters(), open.history.happenings(), open.history.stretches())
-            } else {
-                let last = &last;
-                (
-                    Arc::clone(&last.letters),
-                    Arc::clone(&last.happenings),
-                    Arc::clone(&last.stretches),
-                )
-            };
-            let board = Some(Arc::new(board.with_last_stretches(&stretches)));
-            let project = last.project.clone();
-            Snapshot { bus: BusState::Open, project, board, letters, happenings, stretches }
+            let mut snapshot = Snapshot { bus: BusState::Open, ..(*last).clone() };
+            if is_new || last.board.is_none() {
+                snapshot.letters = open.history.letters();
+                snapshot.decided = open.history.decided(&mut open.bus);
+                snapshot.happenings = open.history.happenings();
+                snapshot.stretches = open.history.stretches();
+            }
+            snapshot.board = Some(Arc::new(board.with_last_stretches(&snapshot.stretches)));
+            snapshot
         });
         self.open = Some(open);
         Ok(snapshot)

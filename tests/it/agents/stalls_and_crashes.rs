@@ -16,6 +16,9 @@ steps = [{ say = "went on" }]
 when = "Your task: crash"
 steps = [{ say = "half of it" }, { stderr = "out of memory" }, { crash = 7 }]
 [[agents.default.turns]]
+when = "Your task: log"
+steps = [{ repeat = 1000, steps = [{ stderr = "trying again" }, { sleep_ms = 100 }] }]
+[[agents.default.turns]]
 when = "Your task: hang"
 steps = [{ say = "for ever" }, { hang = true }]
 [[agents.default.turns]]
@@ -82,6 +85,20 @@ async fn a_suspended_agent_in_a_turn_is_reported_as_stalled_and_left_alone() {
     lead.call("cancel_task", json!({ "task_id": task })).await;
     assert_eq!(lead.ended(&task).await["status"], "cancelled");
     lead.until_idle("ann").await;
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
+
+#[tokio::test]
+async fn what_a_program_logs_while_its_model_hangs_is_no_sign_of_life() {
+    let stage = stage();
+    let lead = stage.orchestrator().await;
+    let task = lead.start("ann", "log").await;
+    lead.until_agent("ann", |agent| agent["status"] == "stalled").await;
+    lead.hear_notice("ann has been silent in its turn for 1 s").await;
+    assert!(stage.events_of("agent_stirred").is_empty());
+    lead.call("cancel_task", json!({ "task_id": task })).await;
+    assert_eq!(lead.ended(&task).await["status"], "cancelled");
     lead.close().await;
     stage.check_nobody_is_left();
 }

@@ -86,6 +86,13 @@ async fn programs_propose_ask_wait_and_disagree_and_the_user_decides() {
     }
     let conflict = &ann.get("/conflicts", 200).await["conflicts"][0];
     assert_eq!((&conflict["thread"], &conflict["by"]), (&json!(first), &json!("human")));
+    let decided = &ann.get("/decisions", 200).await["decisions"][0];
+    assert_eq!((&decided["thread_id"], &decided["by"]), (&json!(first), &json!("human")));
+    assert_eq!((&decided["how"], &decided["words"]), (&json!("decided"), &json!("One log.")));
+    let (exit, said) = stage.ended(&["messages", "--decided", "--project", project], None).await;
+    assert_eq!(exit.code, Some(0), "{said}");
+    assert!(said.contains("human decided between ") && said.contains(": \"One log.\"\n"), "{said}");
+    assert!(said.contains(&format!("cli-team-bridge messages --thread {first}")), "{said}");
     let thread = ann.get(&format!("/messages/conversation/{first}"), 200).await;
     assert!(thread.to_string().contains("One log."), "{thread}");
     assert_kept("decided_over_http.txt", &[traced(&stage, &[&first]).await]);

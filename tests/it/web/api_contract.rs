@@ -65,6 +65,7 @@ fn examples(ids: &Ids) -> BTreeMap<&'static str, (String, Value)> {
         ("post /wait", ("/wait".into(), json!({ "timeout_seconds": 0 }))),
         ("get /lanes", get("/lanes")),
         ("get /conflicts", get("/conflicts")),
+        ("get /decisions", get("/decisions")),
         ("post /lanes/{lane}/claim", ("/lanes/roof/claim".into(), Value::Null)),
         ("post /lanes/{lane}/release", ("/lanes/roof/release".into(), Value::Null)),
         ("post /topics/{topic}/follow", ("/topics/news/follow".into(), Value::Null)),

@@ -36,18 +36,28 @@ impl State {
         self.member(name).is_none_or(fits)
     }
 
-    /// Puts urgent messages first in the inboxes of a state that an older version wrote, where they had the places of others.
-    pub(in crate::bus::state) fn rebuild_order(&mut self) {
+    /// Computes what is not stored of the inboxes of a state that was read, in one walk over their messages: the sums, and the places of
+    /// urgent messages, which come first; an older version gave them the places of others.
+    pub(in crate::bus::state) fn rebuild_read_inboxes(&mut self) {
+        let mut has_lost = false;
         for member in self.members.values_mut() {
-            let moved = member.unread.iter().filter_map(|(place, id)| {
-                let message = self.messages.get(id).filter(|message| message.seq == place.seq)?;
+            let (mut bytes, mut moved) = (0_u64, Vec::new());
+            for (place, id) in member.unread.iter() {
+                let Some(message) = self.messages.get(id) else { continue };
+                bytes = bytes.wrapping_add(message.bytes());
                 let right = message.unread_place();
-                (right != *place).then(|| (*place, right, id.clone()))
-            });
-            for (before, right, id) in moved.collect::<Vec<_>>() {
-                member.unread.remove(&before);
-                member.unread.insert(right, id);
+                if message.seq == place.seq && right != *place {
+                    moved.push((*place, right, id.clone()));
+                }
             }
+            for (before, right, id) in moved {
+                member.unread.remove(&before);
+                has_lost |= member.unread.insert(right, id).is_some();
+            }
+            member.unread_bytes = bytes;
+        }
+        if has_lost {
+            self.rebuild_inboxes();
         }
     }
 

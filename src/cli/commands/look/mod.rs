@@ -4,6 +4,7 @@ mod bell;
 mod lines;
 mod log_filter;
 mod open_to_look;
+mod show_decided;
 mod show_log;
 mod show_messages;
 mod show_search;

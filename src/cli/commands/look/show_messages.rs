@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use clap::Args;
 
 use super::open_to_look::{Place, print_json};
+use super::show_decided::show_decided;
 use crate::bus::storage::file::Follower;
 use crate::cli::{Failure, output};
 use crate::domain::ids::MessageId;
@@ -16,7 +17,7 @@ use crate::reader::{LogTexts, walk};
 use crate::view::{ConflictRow, Conversation, Letter, Receipt, ReceiptStatus, ThreadEnd};
 
 /// The most messages that are held while the log is read: a few megabytes.
-const MOST_HELD: usize = 10_000;
+pub(super) const MOST_HELD: usize = 10_000;
 
 /// The most receipts of a message that have a line for people; a broadcast may have hundreds.
 const SHOWN_RECEIPTS: usize = 8;
@@ -28,13 +29,14 @@ Examples:
   cli-team-bridge messages                  the last 20 messages
   cli-team-bridge messages --unseen         those that somebody has not seen yet
   cli-team-bridge messages --resolved       those whose thread was resolved, with its summary
+  cli-team-bridge messages --decided        what was agreed, decided, answered and allowed, not each message
   cli-team-bridge messages --member codex   those from and to one member")]
 pub(crate) struct MessagesArguments {
     #[command(flatten)]
-    place: Place,
+    pub(super) place: Place,
     /// Only messages from or to this member.
     #[arg(long, value_name = "NAME")]
-    member: Option<String>,
+    pub(super) member: Option<String>,
     /// Only messages of this thread, or about this request or task.
     #[arg(long, value_name = "ID")]
     thread: Option<String>,
@@ -44,15 +46,22 @@ pub(crate) struct MessagesArguments {
     /// Only the first messages of resolved threads, with who has resolved each, and the summary.
     #[arg(long)]
     resolved: bool,
+    /// What has been decided instead of the messages: how disagreements ended, announced decisions, resolved threads, answers to questions
+    /// for you, and what was allowed, denied and approved.
+    #[arg(long, conflicts_with_all = ["unseen", "resolved", "notices", "thread"])]
+    decided: bool,
     /// Also the notices of the bridge, and its farewells to agents that are stopped.
     #[arg(long)]
     notices: bool,
     /// The most messages to show.
     #[arg(long, value_name = "COUNT", default_value_t = 20)]
-    last: usize,
+    pub(super) last: usize,
 }
 
 pub(crate) fn run(arguments: &MessagesArguments) -> Result<(), Failure> {
+    if arguments.decided {
+        return show_decided(arguments);
+    }
     let bus = arguments.place.open_once()?;
     let is_there = bus.is_some();
     let Shown { letters, left_out, disagreements } = match bus {

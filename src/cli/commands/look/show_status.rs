@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::lines::status_lines;
-use super::open_to_look::{Place, no_team, open_project, print_json};
+use super::open_to_look::{Place, no_team, open_project, print_json, until_exit};
 use crate::bus::state::State;
 use crate::bus::storage::file::Follower;
 use crate::cli::{Failure, output};
@@ -27,7 +27,7 @@ pub(crate) struct StatusArguments {
 
 pub(crate) fn run(arguments: &StatusArguments) -> Result<(), Failure> {
     let opened = arguments.place.open(None)?;
-    let board = match opened.bus {
+    let board = match opened.bus.map(until_exit) {
         Some(mut bus) => board_now(&mut bus),
         None if arguments.place.json => empty(),
         None => {

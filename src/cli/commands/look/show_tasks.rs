@@ -8,7 +8,7 @@ use super::open_to_look::{Place, print_json};
 use crate::cli::{Failure, output, with_hint};
 use crate::domain::text::suggest::nearest;
 use crate::reader::{LogTexts, held_sessions};
-use crate::view::{Moment, TASK_STATUS_WORDS, TaskRow, task_status};
+use crate::view::{Moment, TASK_STATUS_WORDS, TaskRow, task_is_gone, task_status};
 
 /// Which tasks to show.
 #[derive(Clone, Debug, Args)]
@@ -20,8 +20,9 @@ Examples:
 pub(crate) struct TasksArguments {
     #[command(flatten)]
     place: Place,
-    /// Only tasks with this status: queued, starting, running, done, failed, cancelled or interrupted.
-    #[arg(long, value_name = "STATUS", value_parser = TASK_STATUS_WORDS)]
+    /// Only tasks with this status: queued, starting, running, done, failed, cancelled or interrupted; or gone: those that are open
+    /// though the process of their agent has ended.
+    #[arg(long, value_name = "STATUS", value_parser = status_words())]
     status: Option<String>,
     /// Only tasks of this agent or profile.
     #[arg(long, value_name = "NAME")]
@@ -29,6 +30,14 @@ pub(crate) struct TasksArguments {
     /// The most tasks to show.
     #[arg(long, value_name = "COUNT", default_value_t = 20)]
     last: usize,
+}
+
+/// The word for an open task whose agent's process has ended, which no session has recorded yet.
+const GONE: &str = "gone";
+
+/// Returns the words for a status, as the rows show them.
+fn status_words() -> Vec<&'static str> {
+    TASK_STATUS_WORDS.into_iter().chain([GONE]).collect()
 }
 
 pub(crate) fn run(arguments: &TasksArguments) -> Result<(), Failure> {
@@ -65,7 +74,11 @@ pub(crate) fn run(arguments: &TasksArguments) -> Result<(), Failure> {
         return Err(with_hint(format!("no task of `{name}` is known"), hint));
     }
     let fitting = all.into_iter().filter(|task| {
-        arguments.status.as_deref().is_none_or(|status| status == task_status(state, task))
+        let has_status = |wanted: &str| match wanted {
+            GONE => task_is_gone(state, task, &is_held),
+            status => status == task_status(state, task) && !task_is_gone(state, task, &is_held),
+        };
+        arguments.status.as_deref().is_none_or(has_status)
             && is_named(task.agent.as_str(), state.profile_of(task))
     });
     let mut rows: Vec<_> = fitting.take(arguments.last.saturating_add(1)).collect();

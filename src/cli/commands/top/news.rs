@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::view::{Board, Happening, Letter, LiveLine};
+use crate::view::{Board, Decided, Happening, Letter, LiveLine};
 
 /// Whether there is a bus.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub(super) struct News {
     pub(super) board: Option<Arc<Board>>,
     /// The last messages, oldest first, without notices of the bridge.
     pub(super) letters: Arc<Vec<Letter>>,
+    /// What has been decided, the last first.
+    pub(super) decided: Arc<Vec<Decided>>,
     /// The last happenings, oldest first, without receipts and waits.
     pub(super) happenings: Arc<Vec<Happening>>,
     /// The live words of a task, by its id.

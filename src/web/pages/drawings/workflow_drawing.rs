@@ -78,11 +78,8 @@ fn arrow((from_x, from_y): (i64, i64), (to_x, to_y): (i64, i64)) -> Markup {
 fn step_box(step: &StepNode, (x, y): (i64, i64), now: Moment) -> Markup {
     let look = step.look();
     let time = step.time(now);
-    let status = if time.is_empty() {
-        step.status.as_str().to_owned()
-    } else {
-        format!("{}, {time}", step.status.as_str())
-    };
+    let status =
+        if time.is_empty() { step.state().to_owned() } else { format!("{}, {time}", step.state()) };
     let drawn = html! {
         title { (step.name) ": " (status) " (" (step.agent) ")" @if let Some(note) = &step.note { ", " (note) } }
         rect class={ "box " (tone(look.tone)) } x=(x) y=(y) width=(BOX.0) height=(BOX.1) rx="7" {}

@@ -6,9 +6,22 @@ use super::small_parts::{AS_REPORTED, MOST_ROWS, ago, left_out, mark, member_lin
 use crate::domain::text::counted::counted;
 use crate::view::{Board, Group, MemberRow, StatusLook, short};
 
-/// Returns the table.
+/// Returns the table, and that of the members that have ended, folded.
 pub(in crate::web::pages) fn member_table(board: &Board) -> Markup {
-    let groups = [Group::NeedsYou, Group::Working, Group::Idle, Group::Ended];
+    let ended = board.members.iter().filter(|row| row.group == Group::Ended).count();
+    html! {
+        @if ended < board.members.len() { (table_of(&[Group::NeedsYou, Group::Working, Group::Idle], board)) }
+        @if ended > 0 {
+            details id="ended-members" {
+                summary { (Group::Ended.heading()) " (" (ended) ")" (older(board.without_row(Group::Ended))) }
+                (table_of(&[Group::Ended], board))
+            }
+        }
+        (left_out(board.members.len(), "cli-team-bridge status"))
+    }
+}
+
+fn table_of(groups: &[Group], board: &Board) -> Markup {
     html! {
         table.rows {
             thead { tr {
@@ -17,16 +30,16 @@ pub(in crate::web::pages) fn member_table(board: &Board) -> Markup {
                 th.number scope="col" title=(AS_REPORTED) { "tokens" } th.number scope="col" title=(AS_REPORTED) { "cost" }
             } }
             @for group in groups {
-                @let rows: Vec<_> = board.members.iter().filter(|row| row.group == group).collect();
+                @let rows: Vec<_> = board.members.iter().filter(|row| row.group == *group).collect();
                 @if !rows.is_empty() {
                     tbody.group {
-                        tr { th colspan="7" scope="rowgroup" { (group.heading()) " (" (rows.len()) ")" (older(board.without_row(group))) } }
+                        // That of those that have ended stands above their table.
+                        @if *group != Group::Ended { tr { th colspan="7" scope="rowgroup" { (group.heading()) " (" (rows.len()) ")" } } }
                         @for row in rows.iter().take(MOST_ROWS) { (member_row(row, board)) }
                     }
                 }
             }
         }
-        (left_out(board.members.len(), "cli-team-bridge status"))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The parts that several pages share: marks, times, links, forms, messages, tables.
 
 mod act_forms;
+mod decided_list;
 mod letter_row;
 mod member_table;
 mod need_card;
@@ -9,6 +10,7 @@ mod small_parts;
 mod task_table;
 
 pub(super) use self::act_forms::{cancel_form, end_forms, send_form};
+pub(super) use self::decided_list::decided_list;
 pub(super) use self::letter_row::{LetterRows, letter_row};
 pub(super) use self::member_table::member_table;
 pub(super) use self::need_card::need_card;

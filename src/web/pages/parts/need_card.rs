@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::act_forms::{answer_forms, approval_forms, reply_form, way_out_form};
 use super::small_parts::{ago, clean_text, member_link, task_link, workflow_link};
-use crate::view::{Board, Need, NeedKind, PermissionRow, span};
+use crate::view::{Board, Need, NeedKind, PermissionRow, span_left};
 use crate::web::pages::{PageContext, PageInput, StepPrompt, View};
 
 /// Returns a need as a card.
@@ -40,7 +40,6 @@ fn permission(
     let call = input.extra.calls.iter().find(|(id, _)| *id == row.permission_id);
     let call = call
         .map(|(_, lines)| lines.strip_prefix(std::slice::from_ref(&row.title)).unwrap_or(lines));
-    let left = row.expires_at.0.saturating_sub(board.at.0);
     html! {
         h3 { span.mark.urgent aria-hidden="true" { "!" } " May " (member_link(&row.agent)) " do this? " span.tag { (row.kind) } }
         pre.question tabindex="0" role="group" aria-label={ "What " (row.agent) " wants to do" } { (row.exact_title) }
@@ -54,7 +53,7 @@ fn permission(
             }
         }
         p.small.soft {
-            "asked " (ago(row.asked_at, board.at)) " ago · if nobody answers, denied in " (span(left))
+            "asked " (ago(row.asked_at, board.at)) " ago · if nobody answers, denied in " (span_left(row.expires_at, board.at))
             @if let Some(behind) = need.behind_in_words() { " · " b { (behind) } }
             @if let Some(task) = &row.task_id { " · " (task_link(task)) }
             " · " span.id { (row.permission_id) }
@@ -66,10 +65,17 @@ fn permission(
 fn decision(need: &Need, board: &Board, context: &PageContext<'_>) -> Markup {
     html! {
         h3 { span.mark.urgent aria-hidden="true" { "!" } " " (need.who) " disagree" }
-        p {
-            (need.words)
-            @if let Some(since) = need.since { " · for " (ago(since, board.at)) }
-            @if let Some(id) = &need.id { " · " a href=(View::Thread(id.clone()).path()) { "its thread" } }
+        @if let Some(row) = board.conflicts.iter().find(|row| need.id.as_ref() == Some(&row.thread)) {
+            @for about in row.topic() { p dir="auto" { "About: " (about) } }
+            ul {
+                @for party in &row.parties {
+                    li dir="auto" { b { (member_link(&party.name)) } ": " @if let Some(words) = &party.words { (words) } @else { span.soft { "(its text cannot be read)" } } }
+                }
+            }
+        } @else { p { (need.words) } }
+        p.small.soft {
+            @if let Some(since) = need.since { "for " (ago(since, board.at)) " · " }
+            @if let Some(id) = &need.id { a href=(View::Thread(id.clone()).path()) { "all that they wrote" } }
         }
         p.small.soft { "What you write to one of them binds both." }
         (reply_form(need, context))

@@ -113,13 +113,12 @@ pub(super) fn letter(seq: u64, from: &str, to: &str, text: &str) -> Letter {
         urgent: seq == 4,
         taken_back: false,
         receipts: vec![Receipt {
-            member: to.to_owned(),
             status: [ReceiptStatus::Seen, ReceiptStatus::Delivered, ReceiptStatus::Unread]
                 [usize::try_from(seq).unwrap() % 3],
             method: (!seq.is_multiple_of(3)).then(|| "steer".to_owned()),
             delivered_at: (seq % 3 != 2).then(|| Moment(sent.0 + 120)),
             seen_at: seq.is_multiple_of(3).then(|| Moment(sent.0 + 2_300)),
-            ..Receipt::unread(String::new())
+            ..Receipt::unread(to.to_owned())
         }],
     }
 }
@@ -130,6 +129,7 @@ fn step(name: &str, agent: &str, status: StepStatus, after: &[&str]) -> StepNode
         item_of: None,
         agent: agent.to_owned(),
         status,
+        is_gone: false,
         depends_on: after.iter().map(|name| (*name).to_owned()).collect(),
         attempts: 1,
         task_id: (status == StepStatus::Done).then(|| "task-ben".to_owned()),
@@ -160,12 +160,12 @@ pub(super) fn snapshot() -> Snapshot {
     board.tasks = tasks();
     put_questions(&mut board);
     let stretches = stretches();
-    let board = board.with_last_stretches(&stretches);
     Snapshot {
         bus: BusState::Open,
         project: "book".to_owned(),
-        board: Some(Arc::new(board)),
+        board: Some(Arc::new(board.with_last_stretches(&stretches))),
         letters: Arc::new(letters()),
+        decided: Arc::new(super::decided_of_five::decided()),
         happenings: Arc::new(happenings()),
         stretches: Arc::new(stretches),
     }

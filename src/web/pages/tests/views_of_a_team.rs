@@ -232,6 +232,7 @@ fn a_thread_in_disagreement_says_how_that_stands() {
     board.conflicts = vec![ConflictRow {
         thread: "msg-1".to_owned(),
         about: None,
+        first_words: None,
         parties: vec![party("ben"), party("cay")],
         status: "negotiation",
         round: Some(2),
@@ -245,6 +246,85 @@ fn a_thread_in_disagreement_says_how_that_stands() {
     let input = PageInput { snapshot: &snapshot, extra: &extra() };
     let html = page(&View::Thread("msg-1".to_owned()), &input, &context());
     assert!(html.contains("Disagreement of ben and cay: </b>round 2 of 3"), "{html}");
+}
+
+#[test]
+fn a_disagreement_that_needs_the_reader_says_what_it_is_about_and_who_stands_for_what() {
+    let mut snapshot = snapshot();
+    let mut board = (**snapshot.board.as_ref().unwrap()).clone();
+    let party = |name: &str, words: &str| PartyRow {
+        name: name.to_owned(),
+        position: format!("msg-{name}"),
+        words: Some(words.to_owned()),
+    };
+    board.conflicts = vec![ConflictRow {
+        thread: "msg-1".to_owned(),
+        about: None,
+        first_words: Some("How many <logs>?".to_owned()),
+        parties: vec![party("ben", "Two."), party("cay", "One.")],
+        status: "human",
+        round: None,
+        arbiter: None,
+        by: None,
+        decision: None,
+        decision_words: None,
+        since: Moment(0),
+    }];
+    board.needs_you = vec![Need {
+        kind: NeedKind::Decision,
+        who: "ben and cay".to_owned(),
+        id: Some("msg-1".to_owned()),
+        ..board.needs_you[0].clone()
+    }];
+    snapshot.board = Some(Arc::new(board));
+    let input = PageInput { snapshot: &snapshot, extra: &extra() };
+    let html = page(&View::Team, &input, &context());
+    assert!(html.contains("About: How many &lt;logs&gt;?"), "{html}");
+    assert!(html.contains("cay</a></b>: One.</li>"), "{html}");
+}
+
+#[test]
+fn the_team_begins_with_what_needs_the_reader_and_folds_the_members_that_have_ended() {
+    let (snapshot, extra) = (snapshot(), extra());
+    let input = PageInput { snapshot: &snapshot, extra: &extra };
+    let html = page(&View::Team, &input, &context());
+    let place = |words: &str| html.find(words).unwrap_or_else(|| panic!("{words}: {html}"));
+    let places = [
+        "id=\"needs\"",
+        "id=\"totals\"",
+        "id=\"members\"",
+        "<details id=\"ended-members\"><summary>Ended (1)",
+        "id=\"decided\"",
+        "id=\"happenings\"",
+    ]
+    .map(place);
+    assert!(places.is_sorted(), "{places:?}");
+}
+
+#[test]
+fn what_was_decided_stands_beside_the_team_and_above_the_conversation() {
+    let (snapshot, extra) = (snapshot(), extra());
+    let input = PageInput { snapshot: &snapshot, extra: &extra };
+    for (view, folded) in [(View::Team, 4), (View::Conversation, 2)] {
+        let html = page(&view, &input, &context());
+        let (_, decided) = html.split_once("id=\"decided\"").unwrap();
+        let decided = decided.split("</section>").next().unwrap();
+        assert!(decided.contains("cay</a></b> agreed with ben"), "{decided}");
+        assert!(
+            decided.contains("Two &amp; no more.") && decided.contains("about: One &lt;log&gt;?")
+        );
+        assert!(decided.contains("<a href=\"thread-msg-1\">its thread</a>"), "{decided}");
+        assert!(decided.contains("<b>human</b> allowed ann"), "{decided}");
+        assert!(
+            decided.contains("execute &quot;make 0&quot;") && decided.contains("task-ann"),
+            "{decided}"
+        );
+        assert!(decided.contains(&format!("{folded} older decisions")), "{decided}");
+    }
+    let mut none = snapshot;
+    none.decided = Arc::default();
+    let input = PageInput { snapshot: &none, extra: &extra };
+    assert!(!page(&View::Team, &input, &context()).contains("decided-heading"));
 }
 
 #[test]

@@ -6,8 +6,11 @@ use crate::domain::text::visible_letters::beginning;
 use crate::view::{ConflictRow, Letter};
 use crate::web::pages::drawings::sequence_drawing;
 use crate::web::pages::page_body::{Body, Part};
-use crate::web::pages::parts::{LetterRows, send_form};
+use crate::web::pages::parts::{LetterRows, decided_list, send_form};
 use crate::web::pages::{PageContext, PageInput, View};
+
+/// What has been decided last, above the messages; the rest is folded.
+const DECIDED: usize = 5;
 
 pub(in crate::web::pages) fn conversation(
     input: &PageInput<'_>,
@@ -31,6 +34,7 @@ pub(in crate::web::pages) fn conversation(
     let parts = vec![
         Part::fixed("switch", switch(&View::Conversation)),
         Part::fixed("send", send_form("all", context)),
+        Part::live("decided", decided_list(&input.snapshot.decided, DECIDED)),
         Part::fixed("letters-part", html),
     ];
     Body::new("Conversation", parts)

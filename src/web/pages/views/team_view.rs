@@ -6,24 +6,29 @@ use crate::domain::text::counted::{counted, counted_as};
 use crate::view::{Board, Happening};
 use crate::web::pages::page_body::{Body, Part};
 use crate::web::pages::parts::{
-    MOST_ROWS, clock, left_out, member_link, member_table, need_card, request_table, send_form,
+    MOST_ROWS, clock, decided_list, left_out, member_link, member_table, need_card, request_table,
+    send_form,
 };
 use crate::web::pages::{PageContext, PageInput};
 
 /// The last happenings that stand beside the team.
 const HAPPENINGS: usize = 40;
 
+/// What has been decided last, in sight beside the team.
+const DECIDED: usize = 3;
+
 pub(in crate::web::pages) fn team(input: &PageInput<'_>, context: &PageContext<'_>) -> Body {
     let mut body = Body::new("Team", Vec::new());
     let Some(board) = input.snapshot.board.as_deref() else { return body };
     body.parts = vec![
-        Part::live("totals", totals(board)),
         Part::live("needs", needs(board, input, context)),
+        Part::live("totals", totals(board)),
         Part::live("problems", problems(board)),
         Part::live("members", members(board)),
         Part::live("requests", requests(board)),
     ];
     body.side = vec![
+        Part::live("decided", decided_list(&input.snapshot.decided, DECIDED)),
         Part::live("happenings", happenings(&input.snapshot.happenings)),
         Part::fixed("send", send_form("all", context)),
     ];

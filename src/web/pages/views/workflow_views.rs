@@ -127,7 +127,7 @@ fn steps(tree: &WorkflowTree, now: Moment) -> Markup {
                     @let step = &tree.steps[place.step];
                     tr {
                         td.who { @for _ in 1..place.depth().min(DEEPEST) { span.soft aria-hidden="true" { "· " } } (step.name) }
-                        td { (mark(step.look(), step.status.as_str())) }
+                        td { (mark(step.look(), step.state())) }
                         td.soft { (step.depends_on.join(", ")) }
                         td.words { (step.remarks()) @if let Some(why) = step.reason.as_ref().filter(|_| step.status == StepStatus::Failed && step.note.is_none()) { " " (why) } }
                         td.nowrap { (step.agent) }

@@ -84,7 +84,7 @@ pub(in crate::cli::commands::look) fn step(row: &StepNode, now: Moment) -> Vec<S
     let item = if row.item_of.is_some() { "  " } else { "" };
     vec![
         format!("{item}{} {}", row.look().mark, row.name),
-        row.status.as_str().to_owned(),
+        row.state().to_owned(),
         row.agent.clone(),
         row.time(now),
         row.task_id.clone().unwrap_or_default(),

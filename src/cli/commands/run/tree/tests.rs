@@ -18,6 +18,7 @@ fn step(name: &str, depends_on: &[&str], status: StepStatus) -> StepNode {
         item_of: None,
         agent: "codex".to_owned(),
         status,
+        is_gone: false,
         depends_on: depends_on.iter().map(ToString::to_string).collect(),
         attempts: u32::from(status != Waiting),
         task_id: None,

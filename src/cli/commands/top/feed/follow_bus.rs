@@ -218,6 +218,7 @@ impl Reader {
             }
             if history.is_behind(bus) && history.step(bus)? && !history.is_behind(bus) {
                 news.letters = history.letters();
+                news.decided = history.decided(bus);
                 news.happenings = history.happenings();
                 is_new = true;
             }

@@ -36,16 +36,33 @@ fn way_out(need: &Need) -> Option<(KeyAction, &'static str)> {
     }
 }
 
+/// Says how many rows are out of sight, and that new ones do not come into sight by themselves.
+fn out_of_sight(screen: &Screen) -> Option<String> {
+    let layout = screen.layout();
+    let (above, below) = screen.above_and_below(layout);
+    let follows = screen.keys.keys_of(KeyAction::Last);
+    match (above, below) {
+        (_, newer) if screen.is_paused() && !follows.is_empty() => {
+            let newer = if newer > 0 { format!(" ({newer} newer)") } else { String::new() };
+            Some(format!("paused{newer}, {} follows", follows[0]))
+        }
+        // The heading of what stands below the list says it.
+        _ if layout.below.is_some() => None,
+        (0, 0) => None,
+        (0, below) => Some(format!("… {below} below")),
+        (above, 0) => Some(format!("… {above} above")),
+        (above, below) => Some(format!("… {above} above, {below} below")),
+    }
+}
+
 /// Returns the keys that count now, the most useful first, as many as there is room for.
 pub(super) fn of_list(screen: &Screen, columns: usize) -> String {
     let mut parts = Vec::new();
     if !screen.filter.is_empty() {
         parts.push(format!("filter \"{}\" (Esc)", screen.filter));
     }
-    let mut hint = |action: KeyAction, words: &str| {
-        if let Some(key) = screen.keys.keys_of(action).first() {
-            parts.push(format!("{key} {words}"));
-        }
+    let hint = |action: KeyAction, words: &str| {
+        screen.keys.keys_of(action).first().map(|key| format!("{key} {words}"))
     };
     if screen.looks_only.is_none() {
         let stuck = match screen.chosen() {
@@ -54,17 +71,26 @@ pub(super) fn of_list(screen: &Screen, columns: usize) -> String {
         };
         let asks = |board: &Board| board.needs_you.iter().any(|it| it.kind.is_answered());
         if let Some((action, words)) = stuck {
-            hint(action, words);
+            parts.extend(hint(action, words));
         } else if screen.board().is_some_and(asks) {
-            hint(KeyAction::Answer, "answer");
+            parts.extend(hint(KeyAction::Answer, "answer"));
         }
-        hint(KeyAction::Message, "message");
+        parts.extend(hint(KeyAction::Message, "message"));
     }
-    hint(KeyAction::Help, "help");
-    hint(KeyAction::Open, "open");
-    hint(KeyAction::Peek, "peek");
-    hint(KeyAction::Quit, "quit");
-    hint(KeyAction::Filter, "filter");
+    let more = out_of_sight(screen);
+    let peek = hint(KeyAction::Peek, "peek");
+    // Who sees not all of a list rather needs the way out than a look at more.
+    let (peek_first, peek_last) = if more.is_some() { (None, peek) } else { (peek, None) };
+    let rest = [
+        more,
+        hint(KeyAction::Help, "help"),
+        hint(KeyAction::Open, "open"),
+        peek_first,
+        hint(KeyAction::Quit, "quit"),
+        peek_last,
+        hint(KeyAction::Filter, "filter"),
+    ];
+    parts.extend(rest.into_iter().flatten());
     let mut line = String::new();
     for part in parts {
         let gap = if line.is_empty() { "" } else { "  " };

@@ -8,8 +8,8 @@ use super::look::Look;
 use crate::cli::commands::top::screen::{Item, Pane};
 use crate::domain::text::visible_letters::quoted;
 use crate::view::{
-    Board, Letter, MemberRow, Moment, NOT_REPORTED, Need, NeedKind, ProblemKind, RequestRow,
-    SeenBy, Spent, UserQuestion, age, money, short,
+    Board, Decided, DecidedHow, Letter, MemberRow, Moment, NOT_REPORTED, Need, NeedKind,
+    ProblemKind, RequestRow, SeenBy, Spent, UserQuestion, age, money, short,
 };
 
 /// The most characters of a text in a row; the row is cut where the window ends.
@@ -39,9 +39,15 @@ pub(super) struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// Prepares the rows of a board and of some messages for a window of so many columns.
-    pub(super) fn of(board: &'a Board, letters: &[Letter], (look, width): (Look, u16)) -> Self {
-        let widest = letters.iter().map(|letter| measure_text_width(&talk(letter))).max();
+    /// Prepares the rows of a board, of some messages and of what has been decided for a window of so many columns.
+    pub(super) fn of(
+        board: &'a Board,
+        (letters, decided): (&[Letter], &[Decided]),
+        (look, width): (Look, u16),
+    ) -> Self {
+        let talks = letters.iter().map(talk);
+        let deciders = decided.iter().map(|row| who_decided(row, width >= WIDE));
+        let widest = talks.chain(deciders).map(|words| measure_text_width(&words)).max();
         let widest = u16::try_from(widest.unwrap_or_default()).unwrap_or(u16::MAX);
         let rows = Self { board, look, width, talk: 0 };
         // What is said is more important than room beside the names.
@@ -124,6 +130,18 @@ impl Rows<'_> {
             }
             Item::Member(row) => self.member(row),
             Item::Letter(letter) => self.letter(letter),
+            Item::Decided(row) => {
+                let (mark, style) = match row.how {
+                    DecidedHow::Denied => ("✗", self.look.bad()),
+                    _ => ("✓", self.look.good()),
+                };
+                vec![
+                    cell(age(row.at, self.now()), 4).right(),
+                    cell(who_decided(row, self.is_wide()), self.talk),
+                    rest(row.what(WORDS)),
+                    cell(mark, if self.is_wide() { 12 } else { 4 }).styled(style),
+                ]
+            }
             Item::Task(task) => {
                 let state = task.state();
                 let (mark, style) = self.look.status(state);
@@ -165,7 +183,7 @@ impl Rows<'_> {
                 ]
             }
             Item::Step(_, step, depth) => {
-                let (mark, style) = self.look.status(step.status.as_str());
+                let (mark, style) = self.look.status(step.state());
                 let indent = "  ".repeat((*depth).min(8));
                 let remarks = step.remarks();
                 let gap = if remarks.is_empty() { "" } else { "  " };
@@ -173,7 +191,7 @@ impl Rows<'_> {
                     cell("", 1),
                     rest(format!("{indent}{mark} {}{gap}{remarks}", step.name)).styled(style),
                     cell(step.agent.clone(), name),
-                    cell(step.status.as_str(), 11),
+                    cell(step.state(), 11),
                     cell(step.time(self.now()), TIME).right(),
                 ]
             }
@@ -335,6 +353,11 @@ fn used(row: &MemberRow) -> [String; 2] {
 /// Says who writes to whom.
 fn talk(letter: &Letter) -> String {
     format!("{} → {}", letter.sender(), letter.to)
+}
+
+/// Says who has decided something. A narrow row has room for what that is.
+fn who_decided(row: &Decided, is_wide: bool) -> String {
+    if is_wide { row.who() } else { format!("{} {}", row.by, row.how.as_str()) }
 }
 
 /// Says who asks, whom, and who has claimed it.

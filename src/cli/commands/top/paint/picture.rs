@@ -31,7 +31,8 @@ pub(in crate::cli::commands::top) fn picture(screen: &Screen, look: Look) -> (Bu
     head(&mut buffer, screen, look);
     match screen.board() {
         Some(board) => {
-            let rows = Rows::of(board, &screen.news.letters, (look, columns));
+            let rows =
+                Rows::of(board, (&screen.news.letters, &screen.news.decided), (look, columns));
             cursor = list(&mut buffer, screen, rows, layout);
             below(&mut buffer, screen, rows, layout);
             remedy(&mut buffer, screen, layout);

@@ -7,7 +7,9 @@ use super::state::{Dialog, Screen};
 use crate::cli::output::letter_columns::columns_of;
 use crate::config::KeyAction;
 use crate::domain::text::visible_letters::quoted;
-use crate::view::{Board, Letter, MemberRow, Moment, Need, NeedKind, ReceiptStatus, span};
+use crate::view::{
+    Board, Decided, Letter, MemberRow, Moment, Need, NeedKind, ReceiptStatus, span, span_left,
+};
 
 /// The most messages of a member below what is known of it.
 const MESSAGES: usize = 50;
@@ -126,6 +128,7 @@ impl Screen {
                 }));
                 (format!("{} → {}", letter.sender(), letter.to), lines)
             }
+            Item::Decided(row) => self.decided(row, board.at),
             Item::Task(task) => {
                 let known = self.news.task.as_ref().filter(|(id, _)| *id == task.task_id);
                 let lines = known.map_or_else(
@@ -165,7 +168,7 @@ impl Screen {
                 (format!("Workflow {}", quoted(&tree.name, QUOTED)), lines)
             }
             Item::Step(tree, step, _) => {
-                let state = format!("{} by {}", step.status.as_str(), step.agent);
+                let state = format!("{} by {}", step.state(), step.agent);
                 let time = Some(step.time(board.at)).filter(|time| !time.is_empty());
                 let state: Vec<_> =
                     [Some(state), time, step.attempts_in_words()].into_iter().flatten().collect();
@@ -189,6 +192,27 @@ impl Screen {
                 (happening.topic.as_str().to_owned(), lines)
             }
         }
+    }
+
+    /// Returns what was decided, and what was written about it.
+    fn decided(&self, row: &Decided, now: Moment) -> (String, Vec<TextLine>) {
+        let mut lines = vec![line(
+            row.words.as_ref().map_or_else(|| row.what(QUOTED), |words| quoted(words, QUOTED)),
+        )];
+        if row.words.is_some() {
+            lines.extend(
+                row.about.iter().map(|about| line(format!("about {}", quoted(about, QUOTED)))),
+            );
+        }
+        lines.push(faint(format!("{}, {} ago", row.id, ago(row.at, now))));
+        lines.push(faint(row.command()));
+        let thread = row.thread_id.iter().flat_map(|thread| self.letters_in(thread));
+        let letters: Vec<_> = thread.take(MESSAGES).collect();
+        if !letters.is_empty() {
+            lines.extend([line(""), heading("What they wrote")]);
+        }
+        lines.extend(letters.into_iter().flat_map(|letter| of_letter(letter, now)));
+        (row.who(), lines)
     }
 
     /// Returns all that is known of something that waits for a person.
@@ -344,10 +368,12 @@ impl Screen {
                         lines.extend(call.iter().map(line));
                     }
                 }
-                let left = row.expires_at.0.saturating_sub(board.at.0);
                 lines.extend([
                     line(""),
-                    faint(format!("{id}; if nobody answers, denied in {}", span(left))),
+                    faint(format!(
+                        "{id}; if nobody answers, denied in {}",
+                        span_left(row.expires_at, board.at)
+                    )),
                 ]);
                 (format!("May {} do this?", row.agent), lines)
             }

@@ -1,8 +1,8 @@
 //! A row of a pane: a heading, or something that can be chosen.
 
 use crate::view::{
-    Board, Happening, Letter, MemberRow, Moment, Need, NeedKind, Problem, RequestRow, StepNode,
-    TaskRow, ThreadEnd, WorkflowTree,
+    Board, Decided, Happening, Letter, MemberRow, Moment, Need, NeedKind, Problem, RequestRow,
+    StepNode, TaskRow, ThreadEnd, WorkflowTree,
 };
 
 /// A row of a pane.
@@ -16,6 +16,8 @@ pub(in crate::cli::commands::top) enum Item<'a> {
     Problem(&'a Problem),
     Member(&'a MemberRow),
     Letter(&'a Letter),
+    /// Something that has been decided.
+    Decided(&'a Decided),
     Task(&'a TaskRow),
     Request(&'a RequestRow),
     Workflow(&'a WorkflowTree),
@@ -44,6 +46,7 @@ impl<'a> Item<'a> {
             }
             Self::Member(row) => format!("member {}", row.name),
             Self::Letter(letter) => format!("letter {}", letter.message_id),
+            Self::Decided(row) => format!("decided {} {}", row.how.as_str(), row.id),
             Self::Task(task) => format!("task {}", task.task_id),
             Self::Request(request) => format!("request {}", request.request_id),
             Self::Workflow(tree) => format!("workflow {}", tree.workflow_id),
@@ -60,6 +63,7 @@ impl<'a> Item<'a> {
             Self::Need(need, _) => return need.since,
             Self::Member(row) => row.since(),
             Self::Letter(letter) => letter.at,
+            Self::Decided(row) => row.at,
             Self::Task(task) => task.ended_at.or(task.started_at).unwrap_or(task.queued_at),
             Self::Request(row) => row.answered_at.unwrap_or(row.opened_at),
             Self::Workflow(tree) => tree.ended_at.unwrap_or(tree.created_at),
@@ -89,6 +93,8 @@ impl<'a> Item<'a> {
             // Who wrote to others does not write to themselves.
             Self::Letter(letter) if letter.is_from_human() => Some(&letter.to),
             Self::Letter(letter) => Some(letter.for_member.as_ref().unwrap_or(&letter.from)),
+            Self::Decided(row) if row.is_from_human() => row.whom.first().map(String::as_str),
+            Self::Decided(row) => Some(&row.by),
             Self::Task(task) => Some(&task.agent),
             Self::Request(request) => Some(request.owner.as_ref().unwrap_or(&request.from)),
             Self::Step(_, step, _) => Some(&step.agent),
@@ -112,6 +118,7 @@ impl<'a> Item<'a> {
         match self {
             Self::Task(task) => Some(&task.task_id),
             Self::Step(_, step, _) => step.task_id.as_deref(),
+            Self::Decided(row) if row.task_id.is_some() => row.task_id.as_deref(),
             Self::Member(row) | Self::Need(_, Some(row)) => {
                 let turn = row.task_id.as_deref().or(row.last_turn.as_deref());
                 turn.or_else(|| last_of(&row.name))
@@ -155,6 +162,7 @@ impl<'a> Item<'a> {
                 let (from, to) = (letter.sender(), format!("{} {}", letter.to, to.join(" ")));
                 format!("{from} {to} {} {text} {end}", letter.kind)
             }
+            Self::Decided(row) => format!("{} {}", row.who(), row.what(usize::MAX)),
             Self::Task(task) => {
                 let words = format!("{} {}", some(&task.prompt), some(&task.error));
                 format!("{} {} {} {words}", task.task_id, task.agent, task.state())
@@ -166,7 +174,7 @@ impl<'a> Item<'a> {
             }
             Self::Workflow(tree) => format!("{} {} {}", tree.workflow_id, tree.name, tree.state()),
             Self::Step(tree, step, _) => {
-                let status = step.status.as_str();
+                let status = step.state();
                 format!("{} {} {} {status}", tree.name, step.name, step.agent)
             }
             Self::Happening(happening) => {

@@ -10,6 +10,9 @@ use crate::view::{Board, Group, MemberRow, WorkflowTree, tree_places};
 /// The heading of what is wrong and no person has to decide.
 const PROBLEMS: &str = "Problems";
 
+/// The heading of what has been decided, the last first.
+const DECIDED: &str = "Decided";
+
 impl Screen {
     /// Returns the rows of a pane.
     pub(in crate::cli::commands::top) fn items(&self, pane: Pane) -> Vec<Item<'_>> {
@@ -18,7 +21,7 @@ impl Screen {
         let fits = |item: &Item<'_>| item.fits(&filter);
         match pane {
             Pane::Team => self.team(board, &filter),
-            Pane::Messages => self.news.letters.iter().map(Item::Letter).filter(fits).collect(),
+            Pane::Messages => self.messages(&filter),
             Pane::Tasks => board.tasks.iter().map(Item::Task).filter(fits).collect(),
             Pane::Requests => {
                 let all = board.requests.iter().chain(&board.ended_requests);
@@ -30,6 +33,18 @@ impl Screen {
             }
             Pane::Events => self.news.happenings.iter().map(Item::Happening).filter(fits).collect(),
         }
+    }
+
+    /// Returns what has been decided, and below it the messages.
+    fn messages(&self, filter: &str) -> Vec<Item<'_>> {
+        let mut items = Vec::new();
+        block(&mut items, DECIDED, self.news.decided.iter().map(Item::Decided), filter);
+        let letters = self.news.letters.iter().map(Item::Letter);
+        if items.is_empty() {
+            return letters.filter(|item| item.fits(filter)).collect();
+        }
+        block(&mut items, Pane::Messages.heading(), letters, filter);
+        items
     }
 
     fn team<'a>(&'a self, board: &'a Board, filter: &str) -> Vec<Item<'a>> {

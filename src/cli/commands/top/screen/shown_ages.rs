@@ -3,7 +3,7 @@
 use super::item::Item;
 use super::pane::Pane;
 use super::state::{Dialog, Screen};
-use crate::view::{Board, Moment, age_lasts, span_lasts};
+use crate::view::{Board, Moment, age_lasts, span_lasts, span_left_lasts};
 
 /// A time of a step has seconds for so long.
 const WITH_SECONDS_MS: u64 = 3_600_000;
@@ -18,8 +18,7 @@ impl Screen {
             Dialog::Answer(answering) => {
                 let asked = board.permissions.iter().filter(|row| answering.is_about(row));
                 // The time that is left.
-                let left = asked.map(|row| row.expires_at.0.saturating_sub(board.at.0));
-                left.map(|ms| span_lasts(Moment(0), Moment(ms.max(0)))).min()
+                asked.map(|row| span_left_lasts(row.expires_at, board.at)).min()
             }
             _ => self.lasts_in_list(board),
         };
@@ -70,6 +69,6 @@ fn lasts(item: &Item<'_>, board: &Board) -> Option<u64> {
         return Some(unit - ran % unit);
     }
     let age = item.since().map(|since| age_lasts(since, board.at));
-    let left = item.times_left().into_iter().map(|until| span_lasts(board.at, until));
+    let left = item.times_left().into_iter().map(|until| span_left_lasts(until, board.at));
     age.into_iter().chain(left).min()
 }

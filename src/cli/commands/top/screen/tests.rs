@@ -1,5 +1,6 @@
 //! Keys, news and pictures of the window, without a terminal.
 
+mod decided_rows;
 mod decisions;
 mod head_and_ages;
 mod problems;

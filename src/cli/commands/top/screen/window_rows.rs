@@ -17,6 +17,9 @@ const WITH_MESSAGES: u16 = 20;
 /// The fewest rows of these messages, with their heading.
 const LEAST_MESSAGES: u16 = 4;
 
+/// The most rows of what has been decided that stay above the messages.
+const MOST_DECIDED: usize = 3;
+
 /// The most rows that a notice or a question has.
 const MOST_FOOT: u16 = 3;
 
@@ -38,15 +41,15 @@ pub(in crate::cli::commands::top) struct Layout {
 }
 
 impl Layout {
-    /// Returns the places of a list that are shown, from the top, so that the chosen one is in sight. What needs a person stays on top,
-    /// in up to half of the rows.
+    /// Returns the places of a list that are shown, from the top, so that the chosen one is in sight. What needs a person, and what has been
+    /// decided last, stays on top, in up to half of the rows.
     pub(in crate::cli::commands::top) fn shown(
         self,
         items: &[Item<'_>],
         at: Option<usize>,
     ) -> impl Iterator<Item = usize> + use<> {
         let rows = usize::from(self.list_rows);
-        let pinned = rows_of_needs(items).min(rows / 2);
+        let pinned = rows_on_top(items).min(rows / 2);
         let rows = rows - pinned;
         let most = items.len().saturating_sub(pinned + rows);
         // No further than the chosen row needs, with the next one in sight.
@@ -56,10 +59,13 @@ impl Layout {
     }
 }
 
-/// Returns how many rows what needs a person has at the top of a list, with its heading.
-fn rows_of_needs(items: &[Item<'_>]) -> usize {
-    let needs = items.iter().skip(1).take_while(|item| matches!(item, Item::Need(..))).count();
-    if needs > 0 { needs + 1 } else { 0 }
+/// Returns how many rows stay at the top of a list, with their heading.
+fn rows_on_top(items: &[Item<'_>]) -> usize {
+    let below_heading = || items.iter().skip(1);
+    let needs = below_heading().take_while(|item| matches!(item, Item::Need(..))).count();
+    let decided = below_heading().take_while(|item| matches!(item, Item::Decided(_))).count();
+    let rows = needs + decided.min(MOST_DECIDED);
+    if rows > 0 { rows + 1 } else { 0 }
 }
 
 impl Screen {
@@ -97,6 +103,23 @@ impl Screen {
     /// Returns how many rows of the list there is no room for.
     pub(in crate::cli::commands::top) fn rows_out_of_sight(&self, layout: Layout) -> usize {
         self.items(self.pane).len().saturating_sub(layout.list_rows.into())
+    }
+
+    /// Returns how many rows that can be chosen are out of sight above those that are shown, and below them.
+    pub(in crate::cli::commands::top) fn above_and_below(&self, layout: Layout) -> (usize, usize) {
+        let (items, at) = self.rows(self.pane);
+        let shown: Vec<_> = layout.shown(&items, at).collect();
+        let Some(last) = shown.last() else { return (0, 0) };
+        let hidden = (0..items.len()).filter(|place| !shown.contains(place));
+        let hidden = hidden.filter(|place| items[*place].key().is_some());
+        let (above, below): (Vec<_>, Vec<_>) = hidden.partition(|place| place < last);
+        (above.len(), below.len())
+    }
+
+    /// Says whether new rows of a list of news no longer come into sight by themselves, as an older one is chosen.
+    pub(in crate::cli::commands::top) fn is_paused(&self) -> bool {
+        let (items, at) = self.rows(self.pane);
+        self.pane.ends_with_news() && at.is_some_and(|at| at + 1 < items.len())
     }
 
     /// Returns what the last rows say, if it is a notice or a question.

@@ -51,3 +51,36 @@ fn many_needs_leave_half_of_the_rows_and_each_can_be_chosen() {
         press(&mut screen, "j");
     }
 }
+
+#[test]
+fn the_last_row_says_how_many_rows_are_out_of_sight_and_where() {
+    let mut screen = team(2);
+    let last = |screen: &Screen| shown(screen).last().cloned().unwrap();
+    let expected = "a answer  m message  … 13 below  ? help  enter open  q quit";
+    assert_eq!(last(&screen), expected);
+    press(&mut screen, "G");
+    assert!(last(&screen).contains("  … 12 above  "), "{}", last(&screen));
+    for _ in 0..5 {
+        press(&mut screen, "k");
+    }
+    assert!(last(&screen).contains("  … 8 above, 4 below  "), "{}", last(&screen));
+    screen.size = (60, 60);
+    assert!(!last(&screen).contains('…'), "{}", last(&screen));
+}
+
+#[test]
+fn a_list_of_news_says_that_it_is_paused_and_which_key_follows() {
+    let mut screen = screen();
+    let mut many = news();
+    many.letters = Arc::new((0..30).map(|number| letter(number, "ann", "ben")).collect());
+    screen.update(Arc::new(many));
+    press(&mut screen, "2");
+    let last = |screen: &Screen| shown(screen).last().cloned().unwrap();
+    assert!(last(&screen).contains("  … 19 above  "), "{}", last(&screen));
+    press(&mut screen, "k");
+    assert!(last(&screen).contains("  paused, end follows  "), "{}", last(&screen));
+    press(&mut screen, "home");
+    assert!(last(&screen).contains("  paused (19 newer), end follows  "), "{}", last(&screen));
+    press(&mut screen, "G");
+    assert!(!last(&screen).contains("paused"), "{}", last(&screen));
+}

@@ -1,0 +1,73 @@
+//! `messages --decided`: what has been decided, oldest first as messages are.
+
+use super::open_to_look::print_json;
+use super::show_messages::{MOST_HELD, MessagesArguments};
+use crate::bus::storage::file::Follower;
+use crate::cli::{Failure, output};
+use crate::domain::limits;
+use crate::domain::text::visible_letters::quoted;
+use crate::domain::time::iso8601;
+use crate::reader::{LogTexts, walk};
+use crate::view::{Decided, Decisions};
+
+pub(super) fn show_decided(arguments: &MessagesArguments) -> Result<(), Failure> {
+    let bus = arguments.place.open_once()?;
+    let is_there = bus.is_some();
+    let decided = match bus {
+        Some(mut bus) => last_decided(&mut bus, arguments)?,
+        None => Vec::new(),
+    };
+    if arguments.place.json {
+        print_json(&decided);
+        return Ok(());
+    }
+    decided.iter().flat_map(lines).for_each(|line| output::say(&line));
+    if decided.is_empty() && is_there {
+        output::tell(match &arguments.member {
+            Some(_) => "Nothing that was decided fits what you ask for.",
+            None => "Nothing has been decided yet.",
+        });
+    }
+    Ok(())
+}
+
+/// Reads the log in parts, from its end back, until it has enough of what was decided.
+fn last_decided(
+    bus: &mut Follower,
+    arguments: &MessagesArguments,
+) -> Result<Vec<Decided>, Failure> {
+    let parts = bus.parts()?;
+    let is_of = |row: &&Decided| arguments.member.as_ref().is_none_or(|name| row.concerns(name));
+    let mut back = 1;
+    loop {
+        let first = parts.len().saturating_sub(back);
+        let from = parts.get(first).copied().unwrap_or_default();
+        let mut decisions = Decisions::new(MOST_HELD);
+        walk(bus, from, &mut |entry, state, texts| decisions.take(entry, state, texts))?;
+        // Of earlier entries the state knows the ends of disagreements alone.
+        if first == 0 || decisions.of_entries().filter(is_of).count() >= arguments.last {
+            let (state, texts) = bus.state_and_texts();
+            let mut shown = decisions.all(state, &mut LogTexts(texts));
+            shown.retain(|row| is_of(&row));
+            shown.truncate(arguments.last);
+            shown.reverse();
+            return Ok(shown);
+        }
+        back *= 2;
+    }
+}
+
+/// Returns what was decided as lines: who did and what holds, and where to read more.
+fn lines(row: &Decided) -> [String; 2] {
+    let time: String = iso8601(row.at.0).chars().take(19).collect();
+    let what = match &row.words {
+        Some(words) => quoted(words, limits::PROMPT_CHARS),
+        None => row.what(limits::PROMPT_CHARS),
+    };
+    let about = row.about.as_ref().filter(|_| row.words.is_some());
+    let about = about.map(|about| format!("about {}: ", quoted(about, limits::PROMPT_CHARS)));
+    [
+        format!("{time}Z  {}: {what}", row.who()),
+        format!("    {}{}: {}", about.unwrap_or_default(), row.id, row.command()),
+    ]
+}

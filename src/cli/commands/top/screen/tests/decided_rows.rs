@@ -1,0 +1,83 @@
+//! What has been decided, above the messages.
+
+use std::sync::Arc;
+
+use super::{letter, news, press, screen, shown};
+use crate::cli::commands::top::news::News;
+use crate::cli::commands::top::screen::{Dialog, Pane};
+use crate::view::{Decided, DecidedHow, Letter, Moment};
+
+fn agreed() -> Decided {
+    Decided {
+        at: Moment(50_000),
+        how: DecidedHow::Agreed,
+        by: "ben".to_owned(),
+        whom: vec!["ann".to_owned()],
+        about: Some("One log?".to_owned()),
+        words: Some("Two logs.".to_owned()),
+        id: "msg-1".to_owned(),
+        thread_id: Some("msg-0".to_owned()),
+        task_id: None,
+    }
+}
+
+fn allowed(number: u32) -> Decided {
+    Decided {
+        how: DecidedHow::Allowed,
+        by: "human".to_owned(),
+        about: Some(format!("execute \"make {number}\"")),
+        words: None,
+        id: format!("perm-{number}"),
+        thread_id: None,
+        task_id: Some("task-ann".to_owned()),
+        ..agreed()
+    }
+}
+
+fn decided(decided: Vec<Decided>) -> News {
+    let in_thread =
+        |number| Letter { thread_id: "msg-0".to_owned(), ..letter(number, "ann", "ben") };
+    let letters = Arc::new((0..20).map(in_thread).collect());
+    News { letters, decided: Arc::new(decided), ..news() }
+}
+
+#[test]
+fn what_was_agreed_stands_above_the_messages_also_in_a_small_window() {
+    let mut screen = screen();
+    screen.update(Arc::new(decided(vec![agreed(), allowed(1)])));
+    press(&mut screen, "2");
+    let lines = shown(&screen);
+    let expected = [
+        "age  from → to     text",
+        "Decided (2)",
+        " 10s ben agreed    \"Two logs.\" (about \"One log?\")       ✓",
+        " 10s human allowed execute \"make 1\"                     ✓",
+    ];
+    assert_eq!(lines[2..6], expected, "{lines:#?}");
+    assert!(lines[13].contains("text 19"), "the newest message is in sight: {lines:#?}");
+    screen.size = (15, 120);
+    let lines = shown(&screen);
+    assert!(lines[4].starts_with(" 10s ben agreed with ann   \"Two logs.\""), "{lines:#?}");
+    press(&mut screen, "/ m a k e enter");
+    assert_eq!(screen.items(Pane::Messages).len(), 2, "a filter finds it, with its heading");
+}
+
+#[test]
+fn what_was_decided_opens_with_its_thread_and_the_command_that_shows_it() {
+    let mut screen = screen();
+    screen.update(Arc::new(decided((0..9).map(allowed).chain([agreed()]).collect())));
+    press(&mut screen, "2 home");
+    for _ in 0..9 {
+        press(&mut screen, "j");
+    }
+    assert!(shown(&screen).join("\n").contains("ben agreed"), "{:#?}", shown(&screen));
+    press(&mut screen, "enter");
+    assert!(matches!(screen.dialog, Dialog::Open { .. }));
+    let text = shown(&screen).join("\n");
+    for words in
+        ["ben agreed with ann", "Two logs.", "about \"One log?\"", "messages --thread msg-0"]
+    {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    assert!(text.contains("What they wrote") && text.contains("text 0"), "{text}");
+}

@@ -1,0 +1,251 @@
+//! What counts as decided, and what it says.
+
+use super::*;
+use crate::bus::event::{
+    Body, ConflictOpened, ConflictOverruled, ConflictResolved, Entry, Envelope, Event, MessageSent,
+    PermissionAnswered, PermissionAsked, Position, Question, StepApproved, ThreadResolved,
+};
+use crate::bus::state::State;
+use crate::bus::storage::LogPosition;
+use crate::domain::ids::{MessageId, PermissionId, SessionId, WorkflowId};
+use crate::domain::messaging::{
+    Audience, Author, ConflictEnd, Group, MessageKind, Priority, Signal, SignalClass,
+};
+use crate::domain::name::Name;
+use crate::domain::permission::{Decider, Decision};
+use crate::view::NoTexts;
+use crate::view::tests::entry;
+
+fn name(text: &str) -> Name {
+    Name::parse(text).unwrap()
+}
+
+fn id(number: u64) -> MessageId {
+    MessageId::from_bits(number)
+}
+
+fn member(text: &str) -> Author {
+    Author::Member(name(text))
+}
+
+/// A message, and what it answers, in the thread of the message 1.
+fn said(
+    (number, reply_to): (u64, Option<u64>),
+    (from, to): (Author, Audience),
+    more: Envelope,
+    text: &str,
+) -> Event {
+    let to_names = match &to {
+        Audience::One(name) => vec![name.clone()],
+        _ => Vec::new(),
+    };
+    Event::MessageSent(MessageSent {
+        id: id(number),
+        kind: MessageKind::Message,
+        from,
+        audience: to,
+        to: to_names.into(),
+        request: None,
+        task: None,
+        claimed_by: None,
+        reply_to: reply_to.map(id),
+        thread: reply_to.map(|_| id(1)),
+        ends: Vec::new(),
+        priority: Priority::Normal,
+        quiet: false,
+        more: Some(Box::new(more)),
+        body: Body::Text(text.to_owned()),
+    })
+}
+
+fn with(signal: &str) -> Envelope {
+    Envelope { signal: Some(Signal::parse(signal).unwrap()), ..Envelope::default() }
+}
+
+fn plain() -> Envelope {
+    Envelope::default()
+}
+
+/// Applies events, one an entry, and returns what has been decided with who did, the last first.
+fn decided(events: Vec<Event>) -> Vec<Decided> {
+    let (mut state, mut decisions) = (State::default(), Decisions::new(9));
+    for (number, event) in (1..).zip(events) {
+        let entry = Entry { ts: i64::try_from(number).unwrap(), ..entry(number, event) };
+        state.apply(&entry, &[0], LogPosition::default());
+        decisions.take(&entry, &state, &mut NoTexts);
+    }
+    decisions.all(&state, &mut NoTexts)
+}
+
+fn lines(events: Vec<Event>) -> Vec<String> {
+    decided(events).iter().map(|row| format!("{}: {}", row.who(), row.what(200))).collect()
+}
+
+/// Ann proposes something, and Ben disagrees.
+fn dispute() -> Vec<Event> {
+    let position = |by: &str, number| Position { by: name(by), message: id(number) };
+    vec![
+        said((1, None), (member("ann"), Audience::One(name("ben"))), plain(), "One log?"),
+        said(
+            (2, Some(1)),
+            (member("ben"), Audience::One(name("ann"))),
+            with("disagree_with"),
+            "Two logs.",
+        ),
+        Event::ConflictOpened(ConflictOpened {
+            thread: id(1),
+            parties: vec![position("ben", 2), position("ann", 1)],
+            about: None,
+        }),
+    ]
+}
+
+fn ends(how: ConflictEnd, by: Author, message: u64) -> Event {
+    Event::ConflictResolved(ConflictResolved { thread: id(1), how, by, message: Some(id(message)) })
+}
+
+#[test]
+fn a_disagreement_ends_with_what_holds_and_what_it_was_about() {
+    let mut events = dispute();
+    events.push(ends(ConflictEnd::Agreed, member("ann"), 2));
+    assert_eq!(lines(events), [r#"ann agreed with ben: "Two logs." (about "One log?")"#]);
+    let mut lapsed = dispute();
+    lapsed.push(Event::ConflictResolved(ConflictResolved {
+        thread: id(1),
+        how: ConflictEnd::Lapsed,
+        by: Author::Bridge,
+        message: None,
+    }));
+    assert_eq!(lines(lapsed), [""; 0]);
+}
+
+#[test]
+fn the_word_of_the_user_takes_the_place_of_what_was_decided_before() {
+    let mut events = dispute();
+    let to_ann = || Audience::One(name("ann"));
+    events.extend([
+        said((3, Some(2)), (member("cat"), to_ann()), with("announce_decision"), "One log."),
+        ends(ConflictEnd::Decided, member("cat"), 3),
+    ]);
+    let about = r#"(about "One log?")"#;
+    assert_eq!(
+        lines(events.clone()),
+        [format!(r#"cat decided between ben and ann: "One log." {about}"#)]
+    );
+    events.extend([
+        said((4, Some(2)), (Author::Human, to_ann()), with("announce_decision"), "No log."),
+        Event::ConflictOverruled(ConflictOverruled { thread: id(1), message: id(4) }),
+    ]);
+    assert_eq!(
+        lines(events),
+        [format!(r#"human decided between ben and ann: "No log." {about}"#)],
+        "and each is listed once"
+    );
+}
+
+#[test]
+fn a_disagreement_that_ended_before_the_entries_is_known_from_the_state() {
+    let mut state = State::default();
+    let mut events = dispute();
+    events.push(ends(ConflictEnd::Agreed, member("ann"), 2));
+    for (number, event) in (1..).zip(events) {
+        state.apply(&entry(number, event), &[0], LogPosition::default());
+    }
+    let rows = Decisions::new(9).all(&state, &mut NoTexts);
+    let [row] = &rows[..] else { panic!("{rows:?}") };
+    assert_eq!((row.who(), row.id.clone()), ("ann agreed with ben".to_owned(), id(2).to_string()));
+    assert_eq!(row.what(50), "(its text cannot be read)");
+}
+
+#[test]
+fn the_first_answer_to_a_question_of_the_user_is_a_decision() {
+    let asks = Envelope { response_seconds: Some(60), ..plain() };
+    let answer = |number, from: Author, text: &str| {
+        said((number, Some(1)), (from, Audience::One(name("ann"))), plain(), text)
+    };
+    let events = vec![
+        said((1, None), (member("ann"), Audience::Group(Group::Human)), asks, "May I merge?"),
+        answer(2, member("ben"), "I would not."),
+        answer(3, Author::Human, "Yes."),
+        answer(4, Author::Human, "After lunch."),
+    ];
+    let rows = decided(events);
+    let [row] = &rows[..] else { panic!("{rows:?}") };
+    assert_eq!((&*row.who(), row.how), ("human answered ann", DecidedHow::Answered));
+    assert_eq!(row.what(50), r#""Yes." (about "May I merge?")"#);
+    assert!(row.concerns("Ann") && row.is_from_human() && !row.concerns("ben"));
+    assert_eq!(row.command(), format!("cli-team-bridge messages --thread {}", id(1)));
+}
+
+#[test]
+fn a_decision_is_announced_and_a_thread_is_resolved_until_somebody_writes_in_it() {
+    assert_eq!(with("announce_decision").signal.unwrap().class(), SignalClass::Decision);
+    let resolved = || {
+        Event::ThreadResolved(ThreadResolved {
+            threads: vec![id(1)],
+            by: name("ben"),
+            summary: "We take\nthe new parser.".to_owned(),
+        })
+    };
+    let mut events = vec![
+        said((1, None), (member("ann"), Audience::All), with("announce_decision"), "Tabs."),
+        resolved(),
+    ];
+    assert_eq!(
+        lines(events.clone()),
+        [
+            r#"ben resolved with ann: "We take the new parser." (about "Tabs.")"#,
+            r#"ann announced to all: "Tabs.""#
+        ]
+    );
+    events.push(said((2, Some(1)), (member("cat"), Audience::All), plain(), "And makefiles?"));
+    assert_eq!(lines(events), [r#"ann announced to all: "Tabs.""#]);
+}
+
+#[test]
+fn what_a_person_allows_and_approves_counts_and_what_a_rule_decides_does_not() {
+    let asked = |number| {
+        Event::PermissionAsked(PermissionAsked {
+            id: PermissionId::from_bits(number),
+            question: Question {
+                session: SessionId(uuid::Uuid::nil()),
+                agent: name("ann"),
+                task: None,
+                kind: "execute".to_owned(),
+                title: "make clean".to_owned(),
+                paths: Vec::new(),
+            },
+            offers: Vec::new(),
+            timeout_ms: 1,
+        })
+    };
+    let answered = |number, by, decision| {
+        Event::PermissionAnswered(PermissionAnswered {
+            id: PermissionId::from_bits(number),
+            decision,
+            by,
+            name: None,
+            question: None,
+            times: None,
+            lasts: false,
+        })
+    };
+    let events = vec![
+        asked(1),
+        answered(1, Decider::Human, Decision::AllowAlways),
+        asked(2),
+        answered(2, Decider::Policy, Decision::AllowOnce),
+        asked(3),
+        answered(3, Decider::Deadline, Decision::Reject),
+        Event::StepApproved(StepApproved {
+            workflow: WorkflowId::from_bits(1),
+            step: name("deploy"),
+            by: name("lead"),
+            human: true,
+        }),
+    ];
+    assert_eq!(
+        lines(events),
+        ["human approved: step deploy", r#"human allowed ann: from now on: execute "make clean""#]
+    );
+}
