@@ -6,9 +6,13 @@ use crate::setup::known_client::{Switch, SwitchEffect};
 /// The check, in two words.
 pub(super) const CHECK: &str = "switched off";
 
-/// Adds to a client's findings what switches its entry off. An entry that is off is not all right, however it is written.
+/// Adds to a client's findings what switches its entry off. An entry that is off is not all right, however it is written. One that is a
+/// problem comes first: nobody should turn it on, or approve it, as it is.
 pub(super) fn add(findings: &mut Vec<Finding>, client: &str, switches: &[Switch]) {
     let subject = Subject::Client(client.to_owned());
+    if findings.iter().any(|one| one.check == "entry" && one.level == Level::Problem) {
+        return;
+    }
     if switches.iter().any(|switch| switch.effect == SwitchEffect::Off) {
         findings.retain(|finding| finding.check != "entry" || finding.level != Level::Ok);
     }
@@ -41,5 +45,9 @@ mod tests {
         assert_eq!(judged(SwitchEffect::Off), off);
         let partly = [("entry", Level::Ok), ("timeout", Level::Note), (CHECK, Level::Note)];
         assert_eq!(judged(SwitchEffect::Partly), partly);
+        let mut wrong =
+            vec![Finding::problem(&subject, "entry", "it may run anything", "remove it")];
+        add(&mut wrong, "x", &[switch(SwitchEffect::Off), switch(SwitchEffect::Partly)]);
+        assert_eq!(wrong.len(), 1, "nobody is told to turn it on: {wrong:?}");
     }
 }

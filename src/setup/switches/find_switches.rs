@@ -78,8 +78,8 @@ impl EntryInUse<'_> {
     pub(super) fn hiding(&self, hidden: &[&str], setting: &str, remedy: String) -> Option<Switch> {
         let title = self.client.title;
         let all = self.tools().len();
-        let named = hidden.iter().take(NAMED_IN_CLIENT_FILE).copied().collect::<Vec<_>>();
-        let more = match hidden.len().saturating_sub(named.len()) {
+        let first = hidden.iter().take(NAMED_IN_CLIENT_FILE).copied().collect::<Vec<_>>();
+        let more = match hidden.len().saturating_sub(first.len()) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
@@ -89,7 +89,7 @@ impl EntryInUse<'_> {
                 (SwitchEffect::Off, "shows its model none of the bridge's tools".to_owned())
             }
             number => {
-                let names = named.join(", ");
+                let names = first.join(", ");
                 let does = format!(
                     "hides {number} of the bridge's {all} tools from its model ({names}{more})"
                 );

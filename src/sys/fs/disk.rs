@@ -16,6 +16,8 @@ use nix::sys::stat::{UtimensatFlags, futimens, utimensat};
 use nix::sys::time::TimeSpec;
 use nix::unistd::geteuid;
 
+use super::rights_of_others::WrongRights;
+
 /// Files of a bus are private to their owner.
 const FILE_MODE: u32 = 0o600;
 /// Directories of a bus are private to their owner.
@@ -340,30 +342,12 @@ fn open_checked(path: &Path, options: &OpenOptions) -> io::Result<File> {
         return Err(untrusted(NO_FILE));
     }
     if metadata.uid() != geteuid().as_raw() {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, WrongRights::OtherOwner));
+        return Err(WrongRights::OtherOwner.into());
     }
     if metadata.mode() & WRITABLE_BY_OTHERS != 0 {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, WrongRights::WritableByOthers));
+        return Err(WrongRights::WritableByOthers.into());
     }
     Ok(file)
-}
-
-/// Why a file or a directory is not trusted, although nothing needs to be put in its place: its owner or its mode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum WrongRights {
-    #[error("{}", OTHER_OWNER)]
-    OtherOwner,
-    #[error("{}", WRITABLE)]
-    WritableByOthers,
-}
-
-const OTHER_OWNER: &str =
-    "it belongs to another user: run as that user, or make it yours with `chown`";
-const WRITABLE: &str = "others may write to it: check what is in it, then run `chmod go-w` on it";
-
-/// Says whether an error is about nothing but the owner or the mode of a file.
-pub fn is_about_rights(error: &io::Error) -> bool {
-    error.get_ref().is_some_and(|inner| inner.is::<WrongRights>())
 }
 
 fn untrusted(reason: &'static str) -> io::Error {
@@ -414,9 +398,9 @@ pub fn look_at_directory(path: &Path) -> io::Result<PrivateDirectory> {
     } else if !metadata.is_dir() {
         "it is not a directory: remove it"
     } else if metadata.uid() != geteuid().as_raw() {
-        OTHER_OWNER
+        WrongRights::OtherOwner.says()
     } else if metadata.mode() & WRITABLE_BY_OTHERS != 0 {
-        WRITABLE
+        WrongRights::WritableByOthers.says()
     } else {
         return Ok(PrivateDirectory::Found);
     };

@@ -14,6 +14,39 @@ use nix::unistd::{getegid, geteuid};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RawMode, Stat};
 use rustix::io::Errno;
 
+/// Why a file or a directory is not trusted, although nothing needs to be put in its place: its owner or its mode is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.says())]
+pub enum WrongRights {
+    OtherOwner,
+    WritableByOthers,
+}
+
+impl WrongRights {
+    /// Says what is wrong, and what mends it.
+    pub fn says(self) -> &'static str {
+        match self {
+            Self::OtherOwner => {
+                "it belongs to another user: run as that user, or make it yours with `chown`"
+            }
+            Self::WritableByOthers => {
+                "others may write to it: check what is in it, then run `chmod go-w` on it"
+            }
+        }
+    }
+
+    /// Says whether an error is about nothing else.
+    pub fn is_reason_of(error: &io::Error) -> bool {
+        error.get_ref().is_some_and(|inner| inner.is::<Self>())
+    }
+}
+
+impl From<WrongRights> for io::Error {
+    fn from(wrong: WrongRights) -> Self {
+        Self::new(io::ErrorKind::InvalidData, wrong)
+    }
+}
+
 /// The rights of others in a mode.
 const OTHERS: RawMode = 0o077;
 

@@ -12,8 +12,9 @@ use super::io_failure::failed;
 use super::origin::directory_identity::SeenDirectory;
 use crate::bus::storage::LogError;
 use crate::bus::storage::format_versions::{BUS_FORMAT, SNAPSHOT_LEVEL};
-use crate::sys::fs::disk::{Disk, is_about_rights};
+use crate::sys::fs::disk::Disk;
 use crate::sys::fs::file_lock::LockFile;
+use crate::sys::fs::rights_of_others::WrongRights;
 use crate::sys::random_ids;
 
 /// The file that makes a directory a bus.
@@ -159,7 +160,9 @@ pub(crate) fn look(disk: &dyn Disk, directory: &Path) -> Result<Option<BusHeader
     match read(disk, &path) {
         Ok(text) => Ok(Some(serde_json::from_slice(&text).unwrap_or_default())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) if error.kind() == io::ErrorKind::InvalidData && !is_about_rights(&error) => {
+        Err(error)
+            if error.kind() == io::ErrorKind::InvalidData && !WrongRights::is_reason_of(&error) =>
+        {
             Ok(Some(BusHeader::default()))
         }
         Err(error) => Err(failed("read", &path, error)),
