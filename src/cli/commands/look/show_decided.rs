@@ -1,7 +1,6 @@
 //! `messages --decided`: what has been decided, oldest first as messages are.
 
-use super::open_to_look::print_json;
-use super::show_messages::{MOST_HELD, MessagesArguments};
+use super::open_to_look::{Place, print_json};
 use crate::bus::storage::file::Follower;
 use crate::cli::{Failure, output};
 use crate::domain::limits;
@@ -10,20 +9,28 @@ use crate::domain::time::iso8601;
 use crate::reader::{LogTexts, walk};
 use crate::view::{Decided, Decisions};
 
-pub(super) fn show_decided(arguments: &MessagesArguments) -> Result<(), Failure> {
-    let bus = arguments.place.open_once()?;
+/// The most decisions that are held while the log is read: a few megabytes.
+const MOST_HELD: usize = 10_000;
+
+/// Shows so many of them, the last ones; only those that concern a member, if one is named.
+pub(super) fn show_decided(
+    place: &Place,
+    member: Option<&str>,
+    most: usize,
+) -> Result<(), Failure> {
+    let bus = place.open_once()?;
     let is_there = bus.is_some();
     let decided = match bus {
-        Some(mut bus) => last_decided(&mut bus, arguments)?,
+        Some(mut bus) => last_decided(&mut bus, member, most)?,
         None => Vec::new(),
     };
-    if arguments.place.json {
+    if place.json {
         print_json(&decided);
         return Ok(());
     }
     decided.iter().flat_map(lines).for_each(|line| output::say(&line));
     if decided.is_empty() && is_there {
-        output::tell(match &arguments.member {
+        output::tell(match member {
             Some(_) => "Nothing that was decided fits what you ask for.",
             None => "Nothing has been decided yet.",
         });
@@ -34,10 +41,11 @@ pub(super) fn show_decided(arguments: &MessagesArguments) -> Result<(), Failure>
 /// Reads the log in parts, from its end back, until it has enough of what was decided.
 fn last_decided(
     bus: &mut Follower,
-    arguments: &MessagesArguments,
+    member: Option<&str>,
+    most: usize,
 ) -> Result<Vec<Decided>, Failure> {
     let parts = bus.parts()?;
-    let is_of = |row: &&Decided| arguments.member.as_ref().is_none_or(|name| row.concerns(name));
+    let is_of = |row: &&Decided| member.is_none_or(|name| row.concerns(name));
     let mut back = 1;
     loop {
         let first = parts.len().saturating_sub(back);
@@ -45,11 +53,11 @@ fn last_decided(
         let mut decisions = Decisions::new(MOST_HELD);
         walk(bus, from, &mut |entry, state, texts| decisions.take(entry, state, texts))?;
         // Of earlier entries the state knows the ends of disagreements alone.
-        if first == 0 || decisions.of_entries().filter(is_of).count() >= arguments.last {
+        if first == 0 || decisions.of_entries().filter(is_of).count() >= most {
             let (state, texts) = bus.state_and_texts();
             let mut shown = decisions.all(state, &mut LogTexts(texts));
             shown.retain(|row| is_of(&row));
-            shown.truncate(arguments.last);
+            shown.truncate(most);
             shown.reverse();
             return Ok(shown);
         }

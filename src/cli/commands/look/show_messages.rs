@@ -17,7 +17,7 @@ use crate::reader::{LogTexts, walk};
 use crate::view::{ConflictRow, Conversation, Letter, Receipt, ReceiptStatus, ThreadEnd};
 
 /// The most messages that are held while the log is read: a few megabytes.
-pub(super) const MOST_HELD: usize = 10_000;
+const MOST_HELD: usize = 10_000;
 
 /// The most receipts of a message that have a line for people; a broadcast may have hundreds.
 const SHOWN_RECEIPTS: usize = 8;
@@ -33,10 +33,10 @@ Examples:
   cli-team-bridge messages --member codex   those from and to one member")]
 pub(crate) struct MessagesArguments {
     #[command(flatten)]
-    pub(super) place: Place,
+    place: Place,
     /// Only messages from or to this member.
     #[arg(long, value_name = "NAME")]
-    pub(super) member: Option<String>,
+    member: Option<String>,
     /// Only messages of this thread, or about this request or task.
     #[arg(long, value_name = "ID")]
     thread: Option<String>,
@@ -55,12 +55,13 @@ pub(crate) struct MessagesArguments {
     notices: bool,
     /// The most messages to show.
     #[arg(long, value_name = "COUNT", default_value_t = 20)]
-    pub(super) last: usize,
+    last: usize,
 }
 
 pub(crate) fn run(arguments: &MessagesArguments) -> Result<(), Failure> {
     if arguments.decided {
-        return show_decided(arguments);
+        let member = arguments.member.as_deref();
+        return show_decided(&arguments.place, member, arguments.last);
     }
     let bus = arguments.place.open_once()?;
     let is_there = bus.is_some();

@@ -57,7 +57,7 @@ fn what_was_agreed_stands_above_the_messages_also_in_a_small_window() {
     assert!(lines[13].contains("text 19"), "the newest message is in sight: {lines:#?}");
     screen.size = (15, 120);
     let lines = shown(&screen);
-    assert!(lines[4].starts_with(" 10s ben agreed with ann   \"Two logs.\""), "{lines:#?}");
+    assert!(lines[4].starts_with(" 10s ben agreed with ann \"Two logs.\""), "{lines:#?}");
     press(&mut screen, "/ m a k e enter");
     assert_eq!(screen.items(Pane::Messages).len(), 2, "a filter finds it, with its heading");
 }
