@@ -366,7 +366,9 @@ mod tests {
         assert_eq!(since(&other), 20_000);
         // One who waits for any message does so on and on, too.
         let mut any = asked.clone();
-        any.iter_mut().for_each(|one| one.kind = StretchKind::Wait { whom: None });
+        for one in &mut any {
+            one.kind = StretchKind::Wait { whom: None };
+        }
         let mut members = team(&[("ann", "waiting", None)]);
         members[0].waits_since = Some(Moment(30_000));
         bridge(&mut members, &by_member(&any), Moment(31_000));

@@ -83,11 +83,12 @@ impl Decisions {
         for event in &entry.events {
             match event {
                 Event::MessageSent(sent) => self.message(sent, at, (state, texts)),
-                Event::ConflictResolved(ConflictResolved { thread, how, by, message }) => {
-                    if let Some(message) = message {
-                        self.conflict_ends(thread, (*how, by, message), at, (state, texts));
-                    }
-                }
+                Event::ConflictResolved(ConflictResolved {
+                    thread,
+                    how,
+                    by,
+                    message: Some(message),
+                }) => self.conflict_ends(thread, (*how, by, message), at, (state, texts)),
                 Event::ConflictOverruled(end) => {
                     let by = (ConflictEnd::Decided, &Author::Human, &end.message);
                     self.conflict_ends(&end.thread, by, at, (state, texts));

@@ -31,6 +31,7 @@ Examples:
   cli-team-bridge messages --resolved       those whose thread was resolved, with its summary
   cli-team-bridge messages --decided        what was agreed, decided, answered and allowed, not each message
   cli-team-bridge messages --member codex   those from and to one member")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct MessagesArguments {
     #[command(flatten)]
     place: Place,
