@@ -51,7 +51,7 @@ impl User {
 
 const COMMAND: &str = "/x/cli-team-bridge";
 
-fn entry(fields: Value) -> Value {
+fn entry(fields: &Value) -> Value {
     let mut entry = json!({ "command": COMMAND, "args": ["orchestrator"] });
     for (key, value) in fields.as_object().unwrap() {
         entry[key] = value.clone();
@@ -59,7 +59,7 @@ fn entry(fields: Value) -> Value {
     entry
 }
 
-fn servers(fields: Value) -> String {
+fn servers(fields: &Value) -> String {
     json!({ "mcpServers": { "bridge": entry(fields) } }).to_string()
 }
 
@@ -105,7 +105,7 @@ fn claude_code_hides_denied_tools_and_starts_no_denied_or_disabled_server() {
         ),
     ] {
         let user = User::of("claude-code");
-        let mut main = json!({ "mcpServers": { "bridge": entry(json!({})) } });
+        let mut main = json!({ "mcpServers": { "bridge": entry(&json!({})) } });
         if file == ".claude.json" {
             main["projects"] = settings["projects"].clone();
         } else {
@@ -122,7 +122,7 @@ fn claude_code_hides_denied_tools_and_starts_no_denied_or_disabled_server() {
 #[test]
 fn what_is_switched_off_is_named_with_its_file_its_key_and_what_turns_it_on() {
     let user = User::of("claude-code");
-    user.write(".claude.json", &servers(json!({})));
+    user.write(".claude.json", &servers(&json!({})));
     let deny = json!({ "permissions": { "deny": ["mcp__bridge"] }, "disableAllHooks": true });
     user.write(SETTINGS, &deny.to_string());
     assert_eq!(
@@ -171,7 +171,7 @@ fn a_projects_entry_waits_for_its_approval_unless_a_setting_approves_or_refuses_
         (refused, Some(SwitchEffect::Off)),
     ] {
         let user = User::of("claude-code");
-        user.write("p/.mcp.json", &servers(json!({})));
+        user.write("p/.mcp.json", &servers(&json!({})));
         user.write("p/.claude/settings.local.json", &settings.to_string());
         let found: Vec<_> = user.find().iter().map(|switch| switch.effect).collect();
         assert_eq!(found, expected.into_iter().collect::<Vec<_>>(), "{settings}");
@@ -207,13 +207,13 @@ fn an_entry_can_be_off_by_its_own_fields() {
         "droid",
         ".factory/mcp.json",
         &[
-            (servers(json!({ "disabled": true })), true),
-            (servers(json!({ "disabled": false, "enabledTools": [] })), false),
-            (servers(json!({ "enabledTools": ["bridge___assign_task"] })), false),
-            (servers(json!({ "enabledTools": ["x"] })), true),
+            (servers(&json!({ "disabled": true })), true),
+            (servers(&json!({ "disabled": false, "enabledTools": [] })), false),
+            (servers(&json!({ "enabledTools": ["bridge___assign_task"] })), false),
+            (servers(&json!({ "enabledTools": ["x"] })), true),
         ],
     );
-    let zed = json!({ "context_servers": { "bridge": entry(json!({ "enabled": false })) } });
+    let zed = json!({ "context_servers": { "bridge": entry(&json!({ "enabled": false })) } });
     check("zed", ".config/zed/settings.json", &[(zed.to_string(), true)]);
     let user = User::of("codex");
     user.write(".codex/config.toml", &toml("disabled_tools = ['kill_agent', 'x']"));
@@ -228,7 +228,7 @@ fn an_entry_can_be_off_by_its_own_fields() {
 #[test]
 fn gemini_cli_and_qwen_code_have_lists_of_servers() {
     let text = |settings: Value| {
-        let mut all = json!({ "mcpServers": { "bridge": entry(json!({})) } });
+        let mut all = json!({ "mcpServers": { "bridge": entry(&json!({})) } });
         all["mcp"] = settings;
         all.to_string()
     };
@@ -242,8 +242,8 @@ fn gemini_cli_and_qwen_code_have_lists_of_servers() {
             (text(json!({ "allowed": ["x"] })), true),
             (text(json!({ "allowed": ["br*"] })), !by_pattern),
             (text(json!({ "allowed": [] })), by_pattern),
-            (servers(json!({ "includeTools": ["x"] })), true),
-            (servers(json!({ "includeTools": ["assign_task(a)"] })), false),
+            (servers(&json!({ "includeTools": ["x"] })), true),
+            (servers(&json!({ "includeTools": ["assign_task(a)"] })), false),
         ];
         check(client, file, &texts);
         let user = User::of(client);
@@ -255,7 +255,7 @@ fn gemini_cli_and_qwen_code_have_lists_of_servers() {
         assert_eq!(user.find(), [], "the lists count together");
     }
     let user = User::of("gemini");
-    user.write(".gemini/settings.json", &servers(json!({})));
+    user.write(".gemini/settings.json", &servers(&json!({})));
     user.write(".gemini/mcp-server-enablement.json", r#"{ "bridge": { "enabled": false } }"#);
     assert_eq!(
         user.says()[0].2,

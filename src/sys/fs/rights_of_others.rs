@@ -37,7 +37,7 @@ impl WrongRights {
 
     /// Says whether an error is about nothing else.
     pub fn is_reason_of(error: &io::Error) -> bool {
-        error.get_ref().is_some_and(|inner| inner.is::<Self>())
+        error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<Self>)
     }
 }
 
