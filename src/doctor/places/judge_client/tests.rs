@@ -44,7 +44,8 @@ fn started(arguments: &[String]) -> Result<StartedServer, String> {
 }
 
 fn judged(files: Vec<ExaminedFile>) -> Vec<Finding> {
-    let is_executable = |program: &str| program.ends_with("/cli-team-bridge");
+    let is_executable =
+        |program: &str| program.ends_with("/cli-team-bridge") && !program.starts_with("/gone/");
     let judge_program = |program: &str| match program {
         "/project/bin/cli-team-bridge" => Err(EntryFault::ProjectsProgram),
         "/shared/cli-team-bridge" => Err(EntryFault::OthersProgram),
