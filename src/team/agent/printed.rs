@@ -82,7 +82,7 @@ fn stdout_shown(stdout: &[u8], secrets: &Secrets) -> String {
     if noise.is_empty() {
         return String::new();
     }
-    let noise = secrets.hidden(noise.join("\n"));
+    let noise = secrets.hidden(noise.join(" / "));
     format!("; it printed lines that are no messages: {}", noise.clipped(STDOUT_SHOWN_CHARS))
 }
 

@@ -355,7 +355,8 @@ async fn an_agent_that_does_not_start_fails_its_task_with_its_last_words() {
     assert_eq!(
         result["error"],
         json!({ "class": "start", "message":
-            "its agent did not start: it ended before it was ready: exit code 0; its stderr ends: sorry" })
+            "its agent did not start: it ended before it was ready: exit code 0; it printed lines that are no \
+             messages: Welcome to my agent / \u{fffd}; its stderr ends: sorry" })
     );
 
     let slow = lead.assign("slow", "x").await;
