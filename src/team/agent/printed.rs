@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(shown("\n {\"id\":1}\n"), "");
         let noise = shown("Welcome\n{}\n  key live-ABCDEFGHIJKLMNOPQRSTUVWXYZ");
         assert!(
-            noise.starts_with("; it printed lines that are no messages: Welcome\nkey "),
+            noise.starts_with("; it printed lines that are no messages: Welcome / key "),
             "{noise}"
         );
         assert!(!noise.contains("live-"), "{noise}");
