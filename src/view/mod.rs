@@ -48,7 +48,9 @@ pub use self::rows::member_row::{Group, MemberRow, ReadingTurn, delivery_words};
 pub use self::rows::permission_row::PermissionRow;
 pub use self::rows::request_row::RequestRow;
 pub use self::rows::status_counts::status_counts;
-pub use self::rows::task_row::{TASK_STATUS_WORDS, TaskRow, task_is_gone, task_status};
+pub use self::rows::task_row::{
+    TASK_STATUS_WORDS, TaskRow, task_is_gone, task_status, what_holds_up,
+};
 pub use self::rows::tree_places::{TreePlace, tree_places};
 pub use self::rows::workflow_tree::{StepNode, WorkflowTree};
 pub use self::shown::{

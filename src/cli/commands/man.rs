@@ -15,21 +15,35 @@ use crate::domain::text::shown_path::ShownPath as _;
 #[command(after_help = "\
 Examples:
   cli-team-bridge man | man -l -
+  cli-team-bridge man status | man -l -
   cli-team-bridge man ~/.local/share/man/man1")]
 pub(crate) struct ManArguments {
-    /// The directory to write a page for each command into; it is created if missing [default: print the main page].
-    #[arg(value_name = "DIR")]
+    /// The command whose page is printed, or the directory to write a page for each command into; it is created if missing [default:
+    /// print the main page].
+    #[arg(value_name = "COMMAND|DIR")]
     directory: Option<PathBuf>,
 }
 
 /// Prints or writes the pages of a program with these commands.
 pub(crate) fn run(arguments: &ManArguments, program: clap::Command) -> Result<(), Failure> {
+    if let Some(command) = arguments.directory.as_deref().and_then(|name| named(name, &program)) {
+        return print_page(command);
+    }
     match &arguments.directory {
         Some(directory) => write_pages(directory, program).map_err(|error| {
             format!("cannot write manual pages to `{}`: {error}", directory.shown()).into()
         }),
         None => print_page(program),
     }
+}
+
+/// Returns the command of this name, unless a directory has it.
+fn named(name: &Path, program: &clap::Command) -> Option<clap::Command> {
+    let name = name.to_str().filter(|_| !name.exists())?;
+    let mut program = program.clone().disable_help_subcommand(true);
+    // It gives each command the name of its page.
+    program.build();
+    program.find_subcommand(name).cloned()
 }
 
 fn write_pages(directory: &Path, program: clap::Command) -> io::Result<()> {

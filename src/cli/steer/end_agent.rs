@@ -8,8 +8,9 @@ use crate::bus::rules::{HumanWish, known_member};
 use crate::bus::state::{Session, State};
 use crate::cli::Failure;
 use crate::domain::grace_periods;
-use crate::domain::ids::SessionId;
+use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::member::Departure;
+use crate::domain::task::TaskStatus;
 use crate::domain::wait_times;
 
 impl Steering {
@@ -48,10 +49,10 @@ impl Steering {
         let live = self.look(|state| {
             let name = known_member(state, agent).ok()?;
             let live = state.live(name)?;
-            Some((live.id, live.name.clone(), live.owner))
+            Some((live.id, live.name.clone(), live.owner, live.running.clone()))
         });
         self.wish(wish).await?;
-        let Some((session, name, bridge)) = live else {
+        let Some((session, name, bridge, running)) = live else {
             // It came while the wish was written, and the wish is about it.
             let outcome = Outcome::new(act, &agent, Ended::Pending);
             return Ok(outcome.saying("asked", format!("`{agent}` is asked to stop")));
@@ -73,7 +74,9 @@ impl Steering {
             };
             let is_killed = act == "kill" && departure == Departure::Stopped;
             let word = if is_killed { Departure::KILLED } else { departure.as_str() };
-            Outcome::new(act, &name, Ended::Done).saying(word, format!("`{name}` {how}"))
+            let cut = running.and_then(|task| self.look(|state| cut_short(state, &task)));
+            let words = format!("`{name}` {how}{}", cut.unwrap_or_default());
+            Outcome::new(act, &name, Ended::Done).saying(word, words)
         } else {
             let status = self.look(|state| state.session(session).map(Session::status));
             let why = self.why_silent(bridge, &format!("holds `{name}`"), limit);
@@ -82,6 +85,13 @@ impl Steering {
         };
         Ok(outcome.after(took))
     }
+}
+
+/// Says what became of a task that its agent's end has cut short, ready to append.
+fn cut_short(state: &State, task: &TaskId) -> Option<String> {
+    let status = state.task(task)?.status;
+    let is_cut = matches!(status, TaskStatus::Cancelled | TaskStatus::Interrupted);
+    is_cut.then(|| format!("; its task {task} was {}", status.as_str()))
 }
 
 /// Returns how a session has left, once it has.

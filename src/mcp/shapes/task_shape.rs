@@ -11,6 +11,7 @@ use crate::domain::member::Tools;
 use crate::domain::time::iso8601;
 use crate::mcp::{Caller, ToolError};
 use crate::team::{TaskOutput, Team};
+use crate::view::what_holds_up;
 
 /// Where a task stands.
 #[derive(Serialize, JsonSchema)]
@@ -34,6 +35,9 @@ pub(crate) struct StatusView {
     /// Its position in the agent's queue; 1 is next.
     #[serde(skip_serializing_if = "Option::is_none")]
     position: Option<usize>,
+    /// What keeps a running task from going on: its agent is `waiting_permission`, `stalled`, `stuck` or `hung`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held_up: Option<&'static str>,
     /// missing, if the agent did not load the bridge's tools, and so sends no messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     tools: Option<&'static str>,
@@ -60,6 +64,7 @@ impl StatusView {
             started_at: task.started_ms.map(iso8601),
             ended_at: task.ended_ms.map(iso8601),
             position: team.position(task),
+            held_up: team.bus().look(|state| what_holds_up(state, task)),
             tools: team.bus().look(|state| tools(state, task)),
         }
     }

@@ -132,6 +132,11 @@ pub fn task_is_gone(state: &State, task: &Task, is_held: &dyn Fn(SessionId) -> b
     agent_state(state, task, is_held) == Some("gone")
 }
 
+/// Returns how the agent of an open task is, if that keeps the task from going on, for a reader who does not look at processes.
+pub fn what_holds_up(state: &State, task: &Task) -> Option<&'static str> {
+    agent_state(state, task, &|_| true)
+}
+
 /// Returns how the agent of a task is, if that keeps the task from going on.
 fn agent_state(
     state: &State,

@@ -67,6 +67,8 @@ fn every_command_has_a_manual_page() {
     }
     let main = page("cli-team-bridge.1");
     assert_eq!(printed(&["man"]).trim_end(), main.trim_end());
+    let status = page("cli-team-bridge-status.1");
+    assert_eq!(printed(&["man", "status"]).trim_end(), status.trim_end());
     assert!(main.contains("cli\\-team\\-bridge\\-orchestrator(1)"), "{main}");
 }
 

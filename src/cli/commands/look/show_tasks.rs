@@ -91,7 +91,10 @@ pub(crate) fn run(arguments: &TasksArguments) -> Result<(), Failure> {
         return Ok(());
     }
     if rows.is_empty() {
-        output::tell("There are no such tasks.");
+        output::tell(match (&arguments.status, &arguments.agent) {
+            (None, None) => "There are no tasks yet.",
+            _ => "There are no such tasks.",
+        });
     }
     let cells: Vec<_> = rows.iter().map(|row| cells::task(row, now)).collect();
     for line in aligned(&cells, 0) {

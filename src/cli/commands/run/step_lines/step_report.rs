@@ -147,8 +147,10 @@ impl ApprovalFrom {
     fn how(self) -> &'static str {
         match self {
             Self::Option => "--yes gives it",
-            Self::Terminal => "answer here, or with `approve_step` in an orchestrator",
-            Self::Elsewhere => "answer with `approve_step` in an orchestrator, or run with --yes",
+            Self::Terminal => "answer here, or with `cli-team-bridge allow` in another terminal",
+            Self::Elsewhere => {
+                "answer with `cli-team-bridge allow` in another terminal, or run with --yes"
+            }
         }
     }
 }

@@ -168,7 +168,8 @@ fn an_approval_has_a_line_however_soon_the_step_begins() {
         assert_eq!(told(ApprovalFrom::Option, &looks), expected, "{} looks", looks.len());
     }
     let with_question = told(ApprovalFrom::Terminal, &[asking, approved, running]);
-    let question = "a waits for approval: answer here, or with `approve_step` in an orchestrator";
+    let question =
+        "a waits for approval: answer here, or with `cli-team-bridge allow` in another terminal";
     assert_eq!(with_question, [question, expected[0], expected[1]]);
 }
 
