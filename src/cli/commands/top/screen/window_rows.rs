@@ -51,12 +51,11 @@ impl Layout {
         let rows = usize::from(self.list_rows);
         let begin = messages_begin(items).filter(|begin| at.is_none_or(|at| at >= *begin));
         // The list goes on behind what is on top, unless that is left out up to the messages.
-        let (on_top, begin) = match begin {
-            Some(begin) => (rows_above_messages(rows, begin, items.len() - begin), begin),
-            None => {
-                let pinned = rows_on_top(items).min(rows / 2);
-                ((0..pinned).collect(), pinned)
-            }
+        let (on_top, begin) = if let Some(begin) = begin {
+            (rows_above_messages(rows, begin, items.len() - begin), begin)
+        } else {
+            let pinned = rows_on_top(items).min(rows / 2);
+            ((0..pinned).collect(), pinned)
         };
         let rows = rows - on_top.len();
         let most = items.len().saturating_sub(begin + rows);
