@@ -10,7 +10,7 @@ use crate::bus::storage::file::Follower;
 use crate::domain::ids::TaskId;
 use crate::domain::task::result::Details;
 use crate::team::output_of_transcript;
-use crate::view::TaskRow;
+use crate::view::{TaskRow, task_error};
 
 /// A task with its texts.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -51,8 +51,8 @@ pub fn whole_task(bus: &mut Follower, id: &TaskId) -> Result<Option<WholeTask>, 
         None => None,
     };
     let whole_prompt = texts.text(task.prompt).ok();
-    let whole_error =
-        task.error.as_ref().map(|error| format!("{}: {}", error.class, error.message));
+    let error = task.error.as_ref();
+    let whole_error = error.map(|error| format!("{}: {}", error.class, task_error(&error.message)));
     Ok(Some(WholeTask {
         row: TaskRow::of(state, task, &|session| held.contains(&session), &mut LogTexts(texts)),
         whole_prompt,

@@ -117,8 +117,14 @@ pub fn call_in_full(transcript: &str, title: &str) -> Vec<String> {
         None => (title.strip_suffix('…').unwrap_or(title), title.ends_with('…')),
     };
     let title = one_line(title);
+    // A question about a title that is only arguments names the tool before them.
+    let arguments =
+        title.split_once(' ').map(|(_, rest)| rest).filter(|rest| rest.starts_with('{'));
+    let titles = [Some(title.trim_end()), arguments.map(str::trim_end)];
     let is_of = |shown: &str| {
-        if is_cut { shown.starts_with(title.trim_end()) } else { shown == title }
+        let mut titles = titles.into_iter().flatten();
+        titles
+            .any(|title| if is_cut { shown.starts_with(title) } else { shown.trim_end() == title })
     };
     let mut known = BTreeMap::<String, Value>::new();
     let mut found = BTreeSet::new();
@@ -317,6 +323,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::domain::permission::asked_title;
 
     fn transcript(lines: &[Value]) -> String {
         lines.iter().map(Value::to_string).collect::<Vec<_>>().join("\n")
@@ -456,6 +463,10 @@ mod tests {
         let call = call_in_full(&lines, &cut);
         assert_eq!(call[0], format!("run {long}"));
         assert_eq!(call[1..], ["input:", "  command: one", "    two", "  n: 1"]);
+        let arguments = r#"{"to":"main"}"#;
+        let call = json!({ "kind": "tool_call", "id": "c", "title": arguments, "input": { "to": "main" } });
+        let asked = asked_title("push", arguments);
+        assert_eq!(call_in_full(&transcript(&[call]), &asked)[1..], ["input:", "  to: main"]);
     }
 
     #[test]

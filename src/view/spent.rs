@@ -109,13 +109,15 @@ impl Spent {
         sum
     }
 
-    /// Returns the costs in words, with how many of the agents they are of if not all report them; empty if none are known.
+    /// Returns the costs in words, with how many of the agents report them if not all do; empty if none are known.
     pub fn cost_in_words(&self) -> String {
         let costs = self.costs();
         match (costs.is_empty(), self.agents_without_cost) {
             (true, _) | (_, 0) => costs,
             (false, without) => {
-                format!("{costs} of {} of {} agents", self.agents - without, self.agents)
+                let (some, all) = (self.agents - without, self.agents);
+                let verb = if some == 1 { "reports" } else { "report" };
+                format!("{costs} ({some} of {all} agents {verb} costs)")
             }
         }
     }

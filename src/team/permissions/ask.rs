@@ -24,7 +24,7 @@ use crate::bus::rules::Operation;
 use crate::domain::ids::PermissionId;
 use crate::domain::limits;
 use crate::domain::member::Tools;
-use crate::domain::permission::{Decision, Ground, Verdict, depends_on_places, judge};
+use crate::domain::permission::{Decision, Ground, Verdict, asked_title, depends_on_places, judge};
 use crate::domain::text::counted::counted_as;
 use crate::domain::tool_names::{ENDPOINT_TOOLS, SERVER};
 use crate::sys::random_ids;
@@ -263,9 +263,10 @@ fn question_of_call(
     touched: &Touched,
 ) -> Question {
     let title = if call.title().is_empty() { call.id() } else { call.title() };
+    let title = asked_title(call.name(), title);
     Question {
         kind: on_bus(agent, touched.kind()),
-        ..question(agent, turn, title, touched.paths().iter().map(String::as_str))
+        ..question(agent, turn, &title, touched.paths().iter().map(String::as_str))
     }
 }
 

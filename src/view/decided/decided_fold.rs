@@ -10,6 +10,7 @@ use crate::bus::state::{Conflict, State};
 use crate::domain::ids::{MessageId, PermissionId};
 use crate::domain::limits;
 use crate::domain::messaging::{Author, ConflictEnd, MessageKind, SignalClass};
+use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision};
 use crate::domain::text::visible_letters::beginning;
 use crate::view::{Moment, Texts};
@@ -93,10 +94,9 @@ impl Decisions {
                     let by = (ConflictEnd::Decided, &Author::Human, &end.message);
                     self.conflict_ends(&end.thread, by, at, (state, texts));
                 }
-                // What is announced holds no longer where its sender took it back, or it has expired unread.
-                Event::MessageSuperseded { id, .. } | Event::MessageExpired { id, .. } => {
-                    let announced = id.to_string();
-                    self.rows.retain(|(of, _)| *of != announced);
+                Event::MessageSuperseded { id, .. } => self.ends_somewhere(id, None, state),
+                Event::MessageExpired { id, member } => {
+                    self.ends_somewhere(id, Some(member), state);
                 }
                 Event::ThreadResolved(resolved) => self.resolved(resolved, at, (state, texts)),
                 Event::PermissionAsked(asked) => {
@@ -131,6 +131,10 @@ impl Decisions {
 
     fn message(&mut self, sent: &MessageSent, at: Moment, from: (&State, &mut dyn Texts)) {
         let (state, texts) = from;
+        if let Some(before) = sent.more.as_ref().and_then(|more| more.supersedes.as_ref()) {
+            let (announced, from) = (before.to_string(), sent.from.to_string());
+            self.rows.retain(|(of, row)| *of != announced || row.by != from);
+        }
         if let Some(thread) = sent.reopens() {
             let key = format!("resolved {thread}");
             self.rows.retain(|(of, _)| *of != key);
@@ -196,6 +200,21 @@ impl Decisions {
             let about = about.or(of_thread.flatten());
             self.put(sent.id.to_string(), row(DecidedHow::Announced, whom, about, words));
         }
+    }
+
+    /// Forgets what was announced, where a copy of it has ended and now nobody has seen it or will. What one has seen holds, whatever
+    /// became of the copies of others.
+    fn ends_somewhere(&mut self, id: &MessageId, expired: Option<&Name>, state: &State) {
+        let announced = id.to_string();
+        let is_in_vain = |row: &Decided| match state.message(id) {
+            Some(message) => {
+                let mut copies = message.deliveries.iter();
+                !state.is_promised(id) && copies.all(|(_, copy)| copy.ended_unseen())
+            }
+            // Of an old message the state knows nothing any more. One to a single member had no other copy.
+            None => expired.is_some_and(|member| row.whom == [member.as_str()]),
+        };
+        self.rows.retain(|(of, row)| *of != announced || !is_in_vain(row));
     }
 
     fn conflict_ends(

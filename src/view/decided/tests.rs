@@ -7,14 +7,15 @@ use crate::bus::event::{
 };
 use crate::bus::state::State;
 use crate::bus::storage::LogPosition;
-use crate::domain::ids::{MessageId, PermissionId, SessionId, WorkflowId};
+use crate::domain::ids::{CallId, MessageId, PermissionId, SessionId, WorkflowId};
 use crate::domain::messaging::{
-    Audience, Author, ConflictEnd, Group, MessageKind, Priority, Signal, SignalClass,
+    Audience, Author, ConflictEnd, DeliveryMethod, Group, MessageKind, Priority, Signal,
+    SignalClass,
 };
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision};
 use crate::view::NoTexts;
-use crate::view::tests::entry;
+use crate::view::tests::{entry, joining};
 
 fn name(text: &str) -> Name {
     Name::parse(text).unwrap()
@@ -200,6 +201,65 @@ fn a_decision_is_announced_and_a_thread_is_resolved_until_somebody_writes_in_it(
     );
     events.push(said((2, Some(1)), (member("cat"), Audience::All), plain(), "And makefiles?"));
     assert_eq!(lines(events), [r#"ann announced to all: "Tabs.""#]);
+}
+
+/// Ben, cat and dan are there when ann announces something to all. Ben's session has it in hands if `is_seen`, and it is proven.
+fn announced_to_three(is_seen: bool) -> Vec<Event> {
+    let mut events: Vec<_> = (1..)
+        .zip(["ben", "cat", "dan"])
+        .map(|(number, name)| Event::MemberJoined(joining(number, name)))
+        .collect();
+    let text = with("announce_decision");
+    let mut sent = said((1, None), (member("ann"), Audience::All), text, "Tabs.");
+    if let Event::MessageSent(sent) = &mut sent {
+        sent.to = vec![name("ben"), name("cat"), name("dan")].into();
+    }
+    events.push(sent);
+    if is_seen {
+        let (session, call) = (SessionId(uuid::Uuid::from_u128(1)), CallId(uuid::Uuid::nil()));
+        let method = DeliveryMethod::Pull;
+        let (ids, member) = (vec![id(1)], name("ben"));
+        events.push(Event::MessageHanded { ids, member, session, call, method });
+        events.push(Event::MessageSeen { session, call });
+    }
+    events
+}
+
+fn expires_for(who: &str) -> Event {
+    Event::MessageExpired { id: id(1), member: name(who) }
+}
+
+#[test]
+fn an_announced_decision_holds_when_one_who_has_not_seen_it_goes() {
+    let mut events = announced_to_three(true);
+    let expected = [r#"ann announced to all: "Tabs.""#];
+    events.push(expires_for("cat"));
+    assert_eq!(lines(events.clone()), expected);
+    events.push(expires_for("dan"));
+    assert_eq!(lines(events), expected, "ben has seen it");
+}
+
+#[test]
+fn an_announced_decision_that_nobody_has_seen_or_will_see_is_none() {
+    let mut events = announced_to_three(false);
+    events.extend([expires_for("ben"), expires_for("cat")]);
+    assert_eq!(lines(events.clone()).len(), 1, "dan may still read it");
+    events.push(expires_for("dan"));
+    assert_eq!(lines(events), [""; 0]);
+}
+
+#[test]
+fn an_announced_decision_ends_when_its_sender_puts_another_in_its_place() {
+    let instead = |from| {
+        let more = Envelope { supersedes: Some(id(1)), ..with("announce_decision") };
+        said((2, None), (member(from), Audience::All), more, "Spaces.")
+    };
+    let mut events = announced_to_three(true);
+    events.push(instead("ann"));
+    assert_eq!(lines(events), [r#"ann announced to all: "Spaces.""#]);
+    let mut events = announced_to_three(true);
+    events.push(instead("cat"));
+    assert_eq!(lines(events).len(), 2, "it is not cat's to take back");
 }
 
 #[test]

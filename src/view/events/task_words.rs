@@ -7,7 +7,7 @@ use crate::bus::event::{Event, Finished, PermissionAnswered, Question};
 use crate::domain::ids::TaskId;
 use crate::domain::messaging::Author;
 use crate::domain::permission::{Decider, Decision};
-use crate::view::Spent;
+use crate::view::{Spent, task_error};
 
 /// Returns what an event says about tasks and permissions.
 pub(super) fn said(event: &Event, speaker: &mut Speaker<'_>) -> Option<Said> {
@@ -55,7 +55,7 @@ fn finished(end: &Finished, speaker: &mut Speaker<'_>) -> Said {
         // A class that only repeats how it ended says nothing.
         let class = Some(error.class.as_str()).filter(|class| *class != end.status.as_str());
         let class = class.map(|class| format!("{class}: ")).unwrap_or_default();
-        format!(": {class}{}", quote(&error.message))
+        format!(": {class}{}", quote(task_error(&error.message)))
     } else {
         let output = speaker.texts.text_of(&end.output);
         after_colon(output.as_deref())

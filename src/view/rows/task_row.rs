@@ -10,7 +10,7 @@ use crate::domain::limits;
 use crate::domain::member::{Activity, Tools};
 use crate::domain::task::TaskStatus;
 use crate::domain::text::visible_letters::both_ends;
-use crate::view::{Moment, Spent, Texts};
+use crate::view::{Moment, Spent, Texts, task_error};
 
 /// The words for a task's status.
 pub const TASK_STATUS_WORDS: [&str; 7] =
@@ -99,7 +99,7 @@ impl TaskRow {
             started_at: task.started_ms.map(Moment),
             ended_at: task.ended_ms.map(Moment),
             error: error.map(|error| {
-                let message = both_ends(&error.message, limits::REASON_CHARS);
+                let message = both_ends(task_error(&error.message), limits::REASON_CHARS);
                 format!("{}: {message}", error.class)
             }),
             usage: task.usage.as_ref().map(Spent::of).filter(|spent| !spent.is_nothing()),

@@ -1,4 +1,4 @@
-//! The error of a model's provider, without the JSON around its words.
+//! The error of a model's provider, without the JSON around its words; the error of a task, without what only a model can call.
 
 use serde_json::Value;
 
@@ -16,9 +16,24 @@ pub(in crate::view) fn plain_error(error: &str) -> String {
     plain().unwrap_or_else(|| error.to_owned())
 }
 
+/// What the error of a task says to models alone: a person has no such tool, and each window says by itself what helps.
+const FOR_MODELS: &str = "; kill_agent stops it";
+
+/// Returns the error of a task as a person reads it.
+pub fn task_error(error: &str) -> &str {
+    error.strip_suffix(FOR_MODELS).unwrap_or(error)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_error_of_a_task_names_no_tool_to_a_person() {
+        let error = "the agent ignored the cancel request; kill_agent stops it";
+        assert_eq!(task_error(error), "the agent ignored the cancel request");
+        assert_eq!(task_error("no quota"), "no quota");
+    }
 
     #[test]
     fn an_error_is_shown_without_the_json_around_it() {

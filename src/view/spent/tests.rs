@@ -196,7 +196,7 @@ fn a_sum_says_of_how_many_agents_its_cost_is() {
     others.add_of("cay", None);
     assert_eq!(others.in_words(), "10 tokens", "there is no cost of which to say that");
     let all = Spent::sum([&sum, &others, &sum].into_iter());
-    assert_eq!(all.in_words(), "50 tokens, 1.00 USD of 1 of 3 agents");
+    assert_eq!(all.in_words(), "50 tokens, 1.00 USD (1 of 3 agents reports costs)");
     assert_eq!(all.least_cost(), "≥ 1.00 USD");
     assert_eq!((all.agents, all.agents_without_cost), (3, 2));
     let mut silent = Spent::default();

@@ -221,6 +221,14 @@
     }
   });
 
+  // On a phone the views have one row that scrolls; the chosen one comes to its middle.
+  const chosen = document.querySelector(".views a[aria-current]");
+  const views = chosen?.closest(".views");
+  if (views) {
+    const [inner, outer] = [chosen.getBoundingClientRect(), views.getBoundingClientRect()];
+    views.scrollLeft += inner.left + inner.width / 2 - outer.left - outer.width / 2;
+  }
+
   localTimes(document);
   document.querySelectorAll("[data-newest]").forEach((drawing) => (drawing.scrollLeft = drawing.scrollWidth));
   document.querySelectorAll("[data-follow]").forEach((list) => (list.scrollTop = list.scrollHeight));

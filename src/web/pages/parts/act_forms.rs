@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use crate::domain::permission::Decision;
-use crate::view::{MemberRow, Need, PermissionRow, WayOut};
+use crate::view::{MemberRow, Need, NeedKind, PermissionRow, WayOut};
 use crate::web::pages::PageContext;
 
 /// The hidden fields of every form.
@@ -115,7 +115,7 @@ pub(in crate::web::pages) fn reply_form(need: &Need, context: &PageContext<'_>) 
         form.body method="post" action="act/send" {
             (hidden(context, &[("to", to), ("reply_to", reply_to)]))
             label { span.unseen { "Your answer to " (need.who) } textarea name="text" required maxlength="40000" {} }
-            div.answers { button.go type="submit" { "Answer" } }
+            div.answers { button.go type="submit" { (if need.kind == NeedKind::Decision { "Decide" } else { "Answer" }) } }
         }
     }
 }
@@ -158,7 +158,12 @@ pub(in crate::web::pages) fn way_out_form(
             @match (need.way_out(), &need.id) {
                 (Some(WayOut::Cancel), Some(id)) => (button(context, "cancel", &[("id", id)], "harm", "Cancel its task")),
                 (Some(WayOut::Stop), _) => (button(context, "stop", &member, "harm", "Stop it")),
-                (Some(WayOut::Kill), _) => (button(context, "kill", &member, "harm", "Kill it now")),
+                // The first click only opens, as in the part with which an agent is ended on its own page.
+                (Some(WayOut::Kill), _) => details id={ "kill-" (session) } {
+                    summary { "Kill " (row.name) " …" }
+                    p.small { "All its processes end at once, whatever they are doing." }
+                    (button(context, "kill", &member, "harm", "Kill it now"))
+                },
                 _ => {},
             }
         }

@@ -32,13 +32,15 @@ fn task_row(task: &TaskRow, board: &Board) -> Markup {
             td.who { (member_link(&task.agent)) }
             td { (mark(StatusLook::of(state), state)) }
             td.nowrap { (task_link(&task.task_id)) }
-            td.words { span.two-lines dir="auto" {
-                @if let Some(error) = &task.error { span.bad { (error) } " " }
-                @match &task.prompt {
-                    Some(prompt) => (prompt),
-                    None => "(its prompt cannot be read)",
+            td.words {
+                @if let Some(error) = &task.error { span.two-lines.bad dir="auto" { (error) } " " }
+                span.two-lines dir="auto" {
+                    @match &task.prompt {
+                        Some(prompt) => (prompt),
+                        None => "(its prompt cannot be read)",
+                    }
                 }
-            } }
+            }
             td.number { (ago(since, board.at)) }
             (usage_cells(task.usage.as_ref(), task.ended_at.is_some()))
         }

@@ -179,7 +179,10 @@ fn a_member_that_is_stuck_has_what_helps_beside_it() {
     let html = rendered(&board, &looks_only);
     assert!(html.contains("<code>cli-team-bridge cancel task-ben2</code>"), "{html}");
     board.needs_you[0].trouble = Some(Trouble::Stuck);
-    assert!(rendered(&board, &context()).contains("Kill it now"));
+    let html = rendered(&board, &context());
+    let (before, after) = html.split_once("Kill it now").unwrap();
+    assert!(before.rfind("<details").unwrap() > before.rfind("</details>").unwrap_or(0), "{html}");
+    assert!(after.find("</details>").is_some(), "the first click only opens: {html}");
 }
 
 #[test]
@@ -203,9 +206,16 @@ fn a_question_is_answered_beside_it_or_by_the_command_that_it_names() {
     let html = page(&View::Team, &input, &context());
     assert!(html.contains("</a> asks you</h3>") && html.contains("&lt;b&gt;deploy?"), "{html}");
     assert!(html.contains("name=\"reply_to\" value=\"msg-7\""), "{html}");
+    assert!(html.contains(">Answer</button>") && !html.contains(">Decide</button>"), "{html}");
     let html = page(&View::Team, &input, &looks_only);
     assert!(html.contains("<code>cli-team-bridge send ben TEXT --reply-to msg-7</code>"), "{html}");
     assert!(!html.contains("value=\"msg-7\""), "{html}");
+    let mut board = snapshot.board.as_deref().unwrap().clone();
+    board.needs_you[0].kind = NeedKind::Decision;
+    board.needs_you[0].who = "ben and cay".to_owned();
+    snapshot.board = Some(Arc::new(board));
+    let html = page(&View::Team, &PageInput { snapshot: &snapshot, extra: &extra }, &context());
+    assert!(html.contains("binds both") && html.contains(">Decide</button>"), "{html}");
 }
 
 #[test]

@@ -79,7 +79,7 @@ fn head(name: &str, row: Option<&MemberRow>, board: &Board) -> Markup {
         div.title id="member" {
             @match row {
                 Some(row) => {
-                    p { b { (row.name) } " · " (mark(StatusLook::of_member(row), &row.state)) " · " span dir="auto" { (board.now_words(row)) } }
+                    p { b { (row.name) } " " (mark(StatusLook::of_member(row), &row.state)) " · " span dir="auto" { (board.now_words(row)) } }
                 },
                 None if Address::is_elsewhere(name) => p { b { (one_line(name)) } " is in another project. What crosses between here and there is in the conversation." },
                 None => p { b { (quoted(name, 80)) } " is not here. What it did is in the conversation, the tasks, and the search." },

@@ -19,6 +19,9 @@ use crate::view::LiveKind;
 /// The columns that all names of panes need with two spaces between them.
 const WIDE_TABS: u16 = 64;
 
+/// The columns of a window in which half a row has room for what a decision is, and for a name.
+const WITH_WHOLE_LABEL: u16 = 90;
+
 /// Paints the window. Returns its cells, and the place of the cursor.
 pub(in crate::cli::commands::top) fn picture(screen: &Screen, look: Look) -> (Buffer, Position) {
     let (rows, columns) = screen.size;
@@ -212,8 +215,11 @@ fn foot(buffer: &mut Buffer, screen: &Screen, look: Look, layout: Layout) -> Opt
         }
         Dialog::Write { to, reply_to, line } => {
             let label = match reply_to {
+                Some(id) if screen.decides(id) && width < WITH_WHOLE_LABEL => {
+                    format!("Binds both, to {to}: ")
+                }
                 Some(id) if screen.decides(id) => {
-                    format!("Decision, to {to}: ")
+                    format!("Decision that binds both, to {to}: ")
                 }
                 Some(_) => format!("Reply to {to}: "),
                 None => format!("To {to}: "),

@@ -35,8 +35,8 @@ pub(super) fn team_line(screen: &Screen, board: &Board) -> String {
             (2, working),
         ],
         vec![(4, some(totals.unread, format!("{} unread", totals.unread)))],
-        vec![(7, beside)],
-        vec![(6, used), (0, used_short)],
+        vec![(6, beside)],
+        vec![(7, used), (0, used_short)],
         vec![(8, Some(screen.project.clone()))],
     ]
     .into_iter()

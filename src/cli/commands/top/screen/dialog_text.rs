@@ -225,8 +225,10 @@ impl Screen {
     ) -> (String, Vec<TextLine>) {
         let mut lines = vec![line(need.full_words())];
         lines.extend(need.way_out().map(|way_out| line(way_out.advice())));
-        lines.extend(need.command().map(line));
-        lines.extend(need.id.iter().map(|id| faint(id.clone())));
+        let command = need.command();
+        let names_id = |id: &&String| command.as_ref().is_some_and(|words| words.contains(*id));
+        lines.extend(need.id.iter().filter(|id| !names_id(id)).map(|id| faint(id.clone())));
+        lines.extend(command.map(line));
         if let Some((_, thread)) = item.disagreement() {
             lines.extend([line(""), heading("What they wrote")]);
             for letter in self.letters_in(thread).into_iter().rev().take(MESSAGES) {

@@ -124,6 +124,8 @@ impl<'a> Item<'a> {
                 turn.or_else(|| last_of(&row.name))
             }
             Self::Letter(letter) => letter.task_id.as_deref().or_else(|| last_of(&letter.from)),
+            // It has no row of its own any more.
+            Self::Problem(problem) => problem.member.as_deref().and_then(last_of),
             _ => self.member().and_then(last_of),
         }
     }

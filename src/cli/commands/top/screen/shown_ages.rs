@@ -31,7 +31,7 @@ impl Screen {
         let layout = self.layout();
         let (items, at) = self.rows(self.pane);
         let shown = layout.shown(&items, at);
-        let in_rows = shown.filter_map(|place| lasts(&items[place], board)).min();
+        let in_rows = shown.into_iter().filter_map(|place| lasts(&items[place], board)).min();
         let below = layout.below.filter(|_| self.pane == Pane::Team && !self.has_peek);
         let below = below.and_then(|(_, height)| {
             let chosen = at.map(|at| items[at]);

@@ -47,16 +47,40 @@ impl Layout {
         self,
         items: &[Item<'_>],
         at: Option<usize>,
-    ) -> impl Iterator<Item = usize> + use<> {
+    ) -> Vec<usize> {
         let rows = usize::from(self.list_rows);
-        let pinned = rows_on_top(items).min(rows / 2);
-        let rows = rows - pinned;
-        let most = items.len().saturating_sub(pinned + rows);
+        let begin = messages_begin(items).filter(|begin| at.is_none_or(|at| at >= *begin));
+        // The list goes on behind what is on top, unless that is left out up to the messages.
+        let (on_top, begin) = if let Some(begin) = begin {
+            (rows_above_messages(rows, begin, items.len() - begin), begin)
+        } else {
+            let pinned = rows_on_top(items).min(rows / 2);
+            ((0..pinned).collect(), pinned)
+        };
+        let rows = rows - on_top.len();
+        let most = items.len().saturating_sub(begin + rows);
         // No further than the chosen row needs, with the next one in sight.
-        let chosen = at.unwrap_or_default().saturating_sub(pinned);
-        let first = pinned + (chosen + 2).saturating_sub(rows).min(most);
-        (0..pinned).chain(first..(first + rows).min(items.len()))
+        let chosen = at.unwrap_or_default().saturating_sub(begin);
+        let first = begin + (chosen + 2).saturating_sub(rows).min(most);
+        on_top.into_iter().chain(first..(first + rows).min(items.len())).collect()
     }
+}
+
+/// Returns the place of the first message below what has been decided, if the list has both.
+fn messages_begin(items: &[Item<'_>]) -> Option<usize> {
+    let is_decided = matches!(items.get(1), Some(Item::Decided(_)));
+    let first = || items.iter().position(|item| matches!(item, Item::Letter(_)));
+    is_decided.then(first).flatten()
+}
+
+/// Returns the places above the messages while one of these is chosen: what has been decided last, and always their own heading. Where the
+/// messages leave rows free, more that has been decided has room.
+fn rows_above_messages(rows: usize, begin: usize, messages: usize) -> Vec<usize> {
+    let headings = 2;
+    let pinned = (headings + MOST_DECIDED).min(rows / 2);
+    let pinned = pinned.max(rows.saturating_sub(messages)).min(begin);
+    let decided = 0..pinned.saturating_sub(1);
+    decided.chain((pinned > 0).then_some(begin - 1)).collect()
 }
 
 /// Returns how many rows stay at the top of a list, with their heading.
@@ -105,12 +129,14 @@ impl Screen {
         self.items(self.pane).len().saturating_sub(layout.list_rows.into())
     }
 
-    /// Returns how many rows that can be chosen are out of sight above those that are shown, and below them.
+    /// Returns how many rows that can be chosen are out of sight above those that are shown, and below them. Beside messages, what has been
+    /// decided does not count.
     pub(in crate::cli::commands::top) fn above_and_below(&self, layout: Layout) -> (usize, usize) {
         let (items, at) = self.rows(self.pane);
-        let shown: Vec<_> = layout.shown(&items, at).collect();
+        let shown = layout.shown(&items, at);
         let Some(last) = shown.last() else { return (0, 0) };
-        let hidden = (0..items.len()).filter(|place| !shown.contains(place));
+        let begin = messages_begin(&items).unwrap_or(0);
+        let hidden = (begin..items.len()).filter(|place| !shown.contains(place));
         let hidden = hidden.filter(|place| items[*place].key().is_some());
         let (above, below): (Vec<_>, Vec<_>) = hidden.partition(|place| place < last);
         (above.len(), below.len())
@@ -150,6 +176,6 @@ impl Screen {
         let layout = self.layout();
         let (items, at) = self.rows(self.pane);
         let row = row.checked_sub(layout.list_top).filter(|row| *row < layout.list_rows)?;
-        layout.shown(&items, at).nth(row.into())
+        layout.shown(&items, at).get(usize::from(row)).copied()
     }
 }

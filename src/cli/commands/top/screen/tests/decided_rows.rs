@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{letter, news, press, screen, shown};
 use crate::cli::commands::top::news::News;
-use crate::cli::commands::top::screen::{Dialog, Pane};
+use crate::cli::commands::top::screen::{Dialog, Item, Pane, Screen};
 use crate::view::{Decided, DecidedHow, Letter, Moment};
 
 fn agreed() -> Decided {
@@ -54,6 +54,8 @@ fn what_was_agreed_stands_above_the_messages_also_in_a_small_window() {
         " 10s human allowed execute \"make 1\"                     ✓",
     ];
     assert_eq!(lines[2..6], expected, "{lines:#?}");
+    assert_eq!(lines[6], "Messages (20)", "the messages do not seem to be decided");
+    assert!(lines[7].contains("text 13"), "{lines:#?}");
     assert!(lines[13].contains("text 19"), "the newest message is in sight: {lines:#?}");
     screen.size = (15, 120);
     let lines = shown(&screen);
@@ -80,4 +82,42 @@ fn what_was_decided_opens_with_its_thread_and_the_command_that_shows_it() {
         assert!(text.contains(words), "{words}: {text}");
     }
     assert!(text.contains("What they wrote") && text.contains("text 0"), "{text}");
+}
+
+#[test]
+fn many_decisions_leave_the_rows_to_the_messages_and_are_reached_from_them() {
+    let mut screen = screen();
+    screen.update(Arc::new(decided((0..17).map(allowed).collect())));
+    press(&mut screen, "2");
+    let lines = shown(&screen);
+    assert_eq!((&*lines[3], &*lines[7]), ("Decided (17)", "Messages (20)"), "{lines:#?}");
+    let last = |screen: &Screen| shown(screen).last().cloned().unwrap();
+    assert!(last(&screen).contains("… 14 above"), "messages alone count: {}", last(&screen));
+    for _ in 0..19 {
+        press(&mut screen, "k");
+    }
+    assert!(matches!(screen.chosen(), Some(Item::Letter(_))));
+    let lines = shown(&screen);
+    assert!(lines[7].starts_with("Messages") && lines[8].contains("text 0"), "{lines:#?}");
+    assert!(last(&screen).contains("paused (14 newer)"), "{}", last(&screen));
+    press(&mut screen, "k");
+    let lines = shown(&screen);
+    assert!(lines.iter().any(|line| line.contains("make 16")), "the oldest: {lines:#?}");
+    press(&mut screen, "home j j j");
+    assert!(shown(&screen).iter().any(|line| line.contains("make 3")), "{:#?}", shown(&screen));
+    assert!(last(&screen).contains("paused (20 newer)"), "{}", last(&screen));
+    press(&mut screen, "end");
+    assert!(matches!(screen.chosen(), Some(Item::Letter(_))));
+}
+
+#[test]
+fn rows_that_few_messages_leave_free_have_more_of_what_was_decided() {
+    let mut screen = screen();
+    let news = decided((0..17).map(allowed).collect());
+    let letters = Arc::new(news.letters[..2].to_vec());
+    screen.update(Arc::new(News { letters, ..news }));
+    press(&mut screen, "2");
+    let lines = shown(&screen);
+    assert!(lines[10].contains("make 6") && lines[11] == "Messages (2)", "{lines:#?}");
+    assert!(lines[12].contains("text 0") && lines[13].contains("text 1"), "{lines:#?}");
 }

@@ -137,7 +137,7 @@ fn a_text_that_is_read_goes_to_its_end_and_its_beginning_at_once() {
 fn a_question_and_a_disagreement_are_answered_by_a_message_in_their_thread() {
     for (kind, who, label) in [
         (NeedKind::Question, "ben", "Reply to ben:"),
-        (NeedKind::Decision, "ben and ann", "Decision, to ben:"),
+        (NeedKind::Decision, "ben and ann", "Binds both, to ben:"),
     ] {
         let mut asked = news();
         let mut board = (*asked.board.unwrap()).clone();
@@ -146,7 +146,10 @@ fn a_question_and_a_disagreement_are_answered_by_a_message_in_their_thread() {
         asked.board = Some(Arc::new(board));
         let mut screen = screen();
         screen.update(Arc::new(asked));
-        press(&mut screen, "a");
+        press(&mut screen, "enter");
+        let text = shown(&screen).join("\n");
+        assert_eq!(text.matches("msg-7").count(), 1, "the command alone names it: {text}");
+        press(&mut screen, "esc a");
         assert_eq!(shown(&screen).last().map(String::as_str), Some(label));
         let sent = Act::Send {
             to: "ben".to_owned(),

@@ -24,7 +24,7 @@ fn a_narrow_head_leaves_out_what_is_less_important_and_never_the_cost() {
     let all = "1 needs you, 4 members (1 working), 12 unread, 145k tokens, 1.83 USD in ended turns";
     assert_eq!(head(100), format!("{all}, book"));
     assert_eq!(head(88), all);
-    let without = "1 needs you, 4 members (1 working), 12 unread, 1.83 USD in ended turns";
+    let without = "1 needs you, 4 members (1 working), 12 unread, 145k tokens, 1.83 USD";
     assert_eq!(head(80), without);
     assert_eq!(head(60), "1 needs you, 4 members (1 working), 12 unread, 1.83 USD");
     assert_eq!(head(30), "1 needs you, 1.83 USD");

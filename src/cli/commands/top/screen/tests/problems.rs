@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{member, news, press, screen, shown};
+use super::{member, news, press, screen, shown, task};
+use crate::cli::commands::top::screen::Item;
 use crate::domain::ids::SessionId;
 use crate::domain::task::result::{Money, Usage};
 use crate::view::{Group, MemberRow, Moment, Need, NeedKind, Problem, ProblemKind, Spent, Trouble};
@@ -126,6 +127,28 @@ fn a_chosen_row_shows_its_whole_remedy() {
     assert!(small[9].ends_with(" … (Enter)") && small[8].starts_with("its turn"), "{small:?}");
     press(&mut screen, "end");
     assert!(!shown(&screen).join(" ").contains("wakes"), "another row is chosen");
+}
+
+#[test]
+fn a_problem_of_a_member_without_a_row_has_the_words_of_its_last_task() {
+    let mut news = news();
+    let mut board = (*news.board.unwrap()).clone();
+    board.needs_you.clear();
+    board.problems = vec![Problem {
+        kind: ProblemKind::Crashed,
+        member: Some("dan".to_owned()),
+        words: "failed: exit code 7".to_owned(),
+        since: None,
+        session: None,
+    }];
+    board.tasks.push(task("dan", "edit"));
+    news.board = Some(Arc::new(board));
+    let mut screen = screen();
+    screen.size = (24, 60);
+    screen.update(Arc::new(news));
+    press(&mut screen, "home j space");
+    assert!(matches!(screen.chosen(), Some(Item::Problem(_))), "{:?}", screen.chosen());
+    assert_eq!(screen.wanted().live.as_deref(), Some("task-dan"), "{:?}", shown(&screen));
 }
 
 #[test]
