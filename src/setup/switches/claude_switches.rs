@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::find_switches::{setting_in, texts};
+use super::find_switches::{hooks_off as all_hooks_off, setting_in, texts};
 use super::name_pattern::fits;
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::setup::edits::config_edit::key_of;
@@ -201,15 +201,6 @@ fn not_approved(used: &EntryInUse<'_>, settings: &[Settings]) -> Option<Switch> 
 fn hooks_off(settings: &[Settings]) -> Option<Switch> {
     let key = "disableAllHooks";
     let last = settings.iter().rfind(|one| one.value[key].is_boolean())?;
-    (last.value[key] == true).then(|| {
-        let setting = last.named(&format!("{key} = true"));
-        Switch {
-            effect: SwitchEffect::Partly,
-            says: format!("the hooks that bring messages do nothing, because of {setting}"),
-            remedy: format!(
-                "if messages should come between two steps, too, and not only with the bridge's tools, remove {}",
-                last.named(key)
-            ),
-        }
-    })
+    let setting = last.named(&format!("{key} = true"));
+    (last.value[key] == true).then(|| all_hooks_off(&setting, &format!("remove {}", last.named(key))))
 }

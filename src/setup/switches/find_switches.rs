@@ -107,6 +107,17 @@ impl EntryInUse<'_> {
     }
 }
 
+/// Returns what is said of a setting that turns all hooks off. `remedy` begins with what to do.
+pub(super) fn hooks_off(setting: &str, remedy: &str) -> Switch {
+    Switch {
+        effect: SwitchEffect::Partly,
+        says: format!("the hooks that bring messages do nothing, because of {setting}"),
+        remedy: format!(
+            "if messages should come between two steps, too, and not only with the bridge's tools, {remedy}"
+        ),
+    }
+}
+
 /// Names a setting with its file.
 pub(super) fn setting_in(key: &str, file: &Path) -> String {
     format!("`{key}` in {}", file.shown())

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::find_switches::{setting_in, texts};
+use super::find_switches::{hooks_off, setting_in, texts};
 use super::name_pattern::fits;
 use super::tool_lists::{EntryFields, of_entry};
 use crate::domain::text::shown_path::ShownPath as _;
@@ -18,12 +18,16 @@ const FIELDS: EntryFields = EntryFields {
     without: Some("excludeTools"),
 };
 
+/// A file of settings, and its content before it.
+type Settings = (Value, PathBuf);
+
 /// As Gemini CLI 0.61 decides it: names are exact, an empty list of allowed servers allows all, and a file of its
 /// own has the servers that were disabled in it.
 pub(in crate::setup) fn of_gemini_cli(used: &EntryInUse<'_>) -> Vec<Switch> {
     let directory = used.places.home_by("GEMINI_CLI_HOME").join(".gemini");
     let names = |pattern: &str| pattern == SERVER;
-    let mut switches = by_lists(used, &directory, ".gemini", names, true);
+    let settings = read_settings(used, &directory, ".gemini");
+    let mut switches = by_lists(used, &settings, names, true);
     let enablement = directory.join("mcp-server-enablement.json");
     let disabled = used.read(&enablement).is_some_and(|all| all[SERVER]["enabled"] == false);
     if disabled {
@@ -34,6 +38,7 @@ pub(in crate::setup) fn of_gemini_cli(used: &EntryInUse<'_>) -> Vec<Switch> {
         switches.push(used.off(&setting, remedy));
     }
     switches.extend(of_entry(used, FIELDS));
+    switches.extend(by_hooks(&settings, &["hooksConfig", "enabled"], false));
     switches
 }
 
@@ -41,26 +46,39 @@ pub(in crate::setup) fn of_gemini_cli(used: &EntryInUse<'_>) -> Vec<Switch> {
 pub(in crate::setup) fn of_qwen_code(used: &EntryInUse<'_>) -> Vec<Switch> {
     let directory = used.places.or_in_home("QWEN_HOME", ".qwen");
     let names = |pattern: &str| fits(pattern, SERVER);
-    let mut switches = by_lists(used, &directory, ".qwen", names, false);
+    let settings = read_settings(used, &directory, ".qwen");
+    let mut switches = by_lists(used, &settings, names, false);
     switches.extend(of_entry(used, FIELDS));
+    switches.extend(by_hooks(&settings, &["disableAllHooks"], true));
     switches
+}
+
+/// Reads the settings: the user's, then the project's, which override them.
+fn read_settings(used: &EntryInUse<'_>, directory: &Path, in_project: &str) -> Vec<Settings> {
+    let of_user = Some(directory.join("settings.json"));
+    let of_project = used.project.map(|project| project.join(in_project).join("settings.json"));
+    let files = of_user.into_iter().chain(of_project);
+    files.filter_map(|file| Some((used.read(&file)?, file))).collect()
+}
+
+/// Judges the switch for all hooks, which the last file with it decides.
+fn by_hooks(settings: &[Settings], path: &[&str], off: bool) -> Option<Switch> {
+    let value = |settings: &Value| path.iter().fold(settings.clone(), |all, key| all[*key].clone());
+    let (last, file) = settings.iter().rfind(|(settings, _)| value(settings).is_boolean())?;
+    let key = path.join(".");
+    let remedy = format!("remove {}", setting_in(&key, file));
+    (value(last) == off).then(|| hooks_off(&setting_in(&format!("{key} = {off}"), file), &remedy))
 }
 
 /// Judges `mcp.excluded` and `mcp.allowed`.
 fn by_lists(
     used: &EntryInUse<'_>,
-    directory: &Path,
-    in_project: &str,
+    read: &[Settings],
     names: impl Fn(&str) -> bool,
     empty_allows_all: bool,
 ) -> Vec<Switch> {
-    let of_user = Some(directory.join("settings.json"));
-    let of_project = used.project.map(|project| project.join(in_project).join("settings.json"));
-    let files = of_user.into_iter().chain(of_project);
-    let read = files.filter_map(|file| Some((used.read(&file)?, file)));
-    let read: Vec<(Value, PathBuf)> = read.collect();
     let mut switches = Vec::new();
-    for (settings, file) in &read {
+    for (settings, file) in read {
         let excluded = texts(&settings["mcp"]["excluded"]);
         let found: Vec<_> = excluded.into_iter().filter(|pattern| names(pattern)).collect();
         if let Some(first) = found.first() {

@@ -262,3 +262,26 @@ fn gemini_cli_and_qwen_code_have_lists_of_servers() {
         "if the bridge should run, remove `bridge` from ~/.gemini/mcp-server-enablement.json"
     );
 }
+
+#[test]
+fn all_hooks_can_be_off_which_is_a_note() {
+    for (client, file, settings) in [
+        ("gemini", ".gemini/settings.json", json!({ "hooksConfig": { "enabled": false } })),
+        ("qwen", ".qwen/settings.json", json!({ "disableAllHooks": true })),
+    ] {
+        let user = User::of(client);
+        let mut own: Value = serde_json::from_str(&servers(&json!({}))).unwrap();
+        user.write(file, &own.to_string());
+        assert_eq!(user.find(), []);
+        for (key, value) in settings.as_object().unwrap() {
+            own[key] = value.clone();
+        }
+        user.write(file, &own.to_string());
+        let found = user.says();
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].0 == SwitchEffect::Partly && found[0].1.contains("the hooks"), "{found:?}");
+        let on = settings.to_string().replace("true", "TRUE").replace("false", "true");
+        user.write(&format!("p/{file}"), &on.replace("TRUE", "false"));
+        assert_eq!(user.find(), [], "the project's settings decide");
+    }
+}
