@@ -202,5 +202,6 @@ fn hooks_off(settings: &[Settings]) -> Option<Switch> {
     let key = "disableAllHooks";
     let last = settings.iter().rfind(|one| one.value[key].is_boolean())?;
     let setting = last.named(&format!("{key} = true"));
-    (last.value[key] == true).then(|| all_hooks_off(&setting, &format!("remove {}", last.named(key))))
+    (last.value[key] == true)
+        .then(|| all_hooks_off(&setting, &format!("remove {}", last.named(key))))
 }

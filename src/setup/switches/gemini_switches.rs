@@ -37,6 +37,7 @@ pub(in crate::setup) fn of_gemini_cli(used: &EntryInUse<'_>) -> Vec<Switch> {
         let remedy = format!("if the bridge should run, remove `{SERVER}` from {file}");
         switches.push(used.off(&setting, remedy));
     }
+    switches.extend(replaced_in_project(used));
     switches.extend(of_entry(used, FIELDS));
     switches.extend(by_hooks(&settings, &["hooksConfig", "enabled"], false));
     switches
@@ -48,6 +49,7 @@ pub(in crate::setup) fn of_qwen_code(used: &EntryInUse<'_>) -> Vec<Switch> {
     let names = |pattern: &str| fits(pattern, SERVER);
     let settings = read_settings(used, &directory, ".qwen");
     let mut switches = by_lists(used, &settings, names, false);
+    switches.extend(replaced_in_project(used));
     switches.extend(of_entry(used, FIELDS));
     switches.extend(by_hooks(&settings, &["disableAllHooks"], true));
     switches
@@ -59,6 +61,22 @@ fn read_settings(used: &EntryInUse<'_>, directory: &Path, in_project: &str) -> V
     let of_project = used.project.map(|project| project.join(in_project).join("settings.json"));
     let files = of_user.into_iter().chain(of_project);
     files.filter_map(|file| Some((used.read(&file)?, file))).collect()
+}
+
+/// Judges what the project has under the bridge's name without a program or an address, such as `excludeTools` alone: it is not added to
+/// the user's entry but takes its place, and then there is nothing to start.
+fn replaced_in_project(used: &EntryInUse<'_>) -> Option<Switch> {
+    let starts = ["command", "url", "httpUrl", "tcp"];
+    let mut beside = used.beside_in_project().into_iter();
+    let layer = beside.find(|layer| starts.iter().all(|key| layer.entry.get(key).is_none()))?;
+    let setting = setting_in(&layer.key, &layer.file);
+    let remedy = format!("if the bridge should run, remove {setting}");
+    Some(
+        used.off(
+            &format!("{setting}, which takes the place of yours and names no program"),
+            remedy,
+        ),
+    )
 }
 
 /// Judges the switch for all hooks, which the last file with it decides.

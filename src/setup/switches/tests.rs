@@ -279,9 +279,52 @@ fn all_hooks_can_be_off_which_is_a_note() {
         user.write(file, &own.to_string());
         let found = user.says();
         assert_eq!(found.len(), 1, "{found:?}");
-        assert!(found[0].0 == SwitchEffect::Partly && found[0].1.contains("the hooks"), "{found:?}");
+        assert!(
+            found[0].0 == SwitchEffect::Partly && found[0].1.contains("the hooks"),
+            "{found:?}"
+        );
         let on = settings.to_string().replace("true", "TRUE").replace("false", "true");
         user.write(&format!("p/{file}"), &on.replace("TRUE", "false"));
         assert_eq!(user.find(), [], "the project's settings decide");
+    }
+}
+
+#[test]
+fn codex_adds_the_fields_of_a_project_that_the_user_trusts() {
+    let server = |more: &str| format!("[mcp_servers.bridge]\n{more}\n");
+    let own = server(&format!("command = '{COMMAND}'"));
+    let trusted = format!("{own}[projects.'@P']\ntrust_level = 'trusted'\n");
+    let own_off = trusted.replace("[projects", "enabled = false\n[projects");
+    for (of_user, of_project, expected) in [
+        (&trusted, "enabled = false", true),
+        (&own, "enabled = false", false),
+        (&trusted, "disabled_tools = ['x']", false),
+        (&trusted, "enabled_tools = []", true),
+        (&own_off, "", true),
+        (&own_off, "enabled = true", false),
+        (&own_off, &format!("command = '{COMMAND}'"), true),
+    ] {
+        let user = User::of("codex");
+        user.write(".codex/config.toml", of_user);
+        user.write("p/.codex/config.toml", &server(of_project));
+        let found = user.find();
+        let is_off = found.iter().any(|switch| switch.effect == SwitchEffect::Off);
+        assert_eq!(is_off, expected, "{of_user} {of_project}: {found:?}");
+    }
+}
+
+#[test]
+fn a_projects_entry_without_a_program_takes_the_place_of_the_users() {
+    for (client, file) in [("gemini", ".gemini/settings.json"), ("qwen", ".qwen/settings.json")] {
+        let user = User::of(client);
+        user.write(file, &servers(&json!({})));
+        let in_project = format!("p/{file}");
+        user.write(&in_project, r#"{ "mcpServers": { "bridge": { "excludeTools": ["x"] } } }"#);
+        let (effect, _, remedy) = &user.says()[0];
+        let expected =
+            format!("if the bridge should run, remove `mcpServers.bridge` in ~/{in_project}");
+        assert_eq!((*effect, remedy), (SwitchEffect::Off, &expected));
+        user.write(&in_project, &servers(&json!({})));
+        assert_eq!(user.find(), [], "an entry of the project's own");
     }
 }
