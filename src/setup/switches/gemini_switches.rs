@@ -39,6 +39,8 @@ pub(in crate::setup) fn of_gemini_cli(used: &EntryInUse<'_>) -> Vec<Switch> {
     }
     switches.extend(replaced_in_project(used));
     switches.extend(of_entry(used, FIELDS));
+    switches.extend(by_excluded_tools(used, &settings, "exclude", gemini_names));
+    switches.extend(by_core_tools(used, &settings));
     switches.extend(by_hooks(&settings, &["hooksConfig", "enabled"], false));
     switches
 }
@@ -51,6 +53,8 @@ pub(in crate::setup) fn of_qwen_code(used: &EntryInUse<'_>) -> Vec<Switch> {
     let mut switches = by_lists(used, &settings, names, false);
     switches.extend(replaced_in_project(used));
     switches.extend(of_entry(used, FIELDS));
+    let names = |item: &str, tool: &str| item.trim() == format!("mcp__{SERVER}__{tool}");
+    switches.extend(by_excluded_tools(used, &settings, "disabled", names));
     switches.extend(by_hooks(&settings, &["disableAllHooks"], true));
     switches
 }
@@ -77,6 +81,46 @@ fn replaced_in_project(used: &EntryInUse<'_>) -> Option<Switch> {
             remedy,
         ),
     )
+}
+
+/// Says whether Gemini CLI means a tool of the bridge by an item of a list. Of patterns it knows these alone.
+fn gemini_names(item: &str, tool: &str) -> bool {
+    let item = item.split('(').next().unwrap_or(item);
+    let all_of_ours = format!("mcp_{SERVER}_*");
+    ["*", "mcp_*", &all_of_ours].contains(&item) || item == format!("mcp_{SERVER}_{tool}")
+}
+
+/// Judges a list of hidden tools, which is there in addition to those in the entry.
+fn by_excluded_tools(
+    used: &EntryInUse<'_>,
+    settings: &[Settings],
+    list: &str,
+    names: impl Fn(&str, &str) -> bool,
+) -> Vec<Switch> {
+    let of_file = |(settings, file): &Settings| {
+        let hiding = texts(&settings["tools"][list]);
+        let mut hidden = used.tools();
+        hidden.retain(|tool| hiding.iter().any(|item| names(item, tool)));
+        let setting = setting_in(&format!("tools.{list}"), file);
+        let remedy = format!(
+            "if the model should have all tools, remove those of the bridge from {setting}"
+        );
+        used.hiding(&hidden, &setting, remedy)
+    };
+    settings.iter().filter_map(of_file).collect()
+}
+
+/// Judges the list of the only tools of Gemini CLI, its own and those of servers, which the last file with it decides. What may run
+/// without a question (`tools.allowed`) is shown, too.
+fn by_core_tools(used: &EntryInUse<'_>, settings: &[Settings]) -> Option<Switch> {
+    let (last, file) = settings.iter().rfind(|(one, _)| one["tools"]["core"].is_array())?;
+    let allowed = settings.iter().flat_map(|(one, _)| texts(&one["tools"]["allowed"]));
+    let shown: Vec<_> = texts(&last["tools"]["core"]).into_iter().chain(allowed).collect();
+    let mut hidden = used.tools();
+    hidden.retain(|tool| !shown.iter().any(|item| gemini_names(item, tool)));
+    let setting = setting_in("tools.core", file);
+    let remedy = format!("if the model should have all tools, add `mcp_{SERVER}_*` to {setting}");
+    used.hiding(&hidden, &format!("{setting}, which does not name them"), remedy)
 }
 
 /// Judges the switch for all hooks, which the last file with it decides.

@@ -328,3 +328,36 @@ fn a_projects_entry_without_a_program_takes_the_place_of_the_users() {
         assert_eq!(user.find(), [], "an entry of the project's own");
     }
 }
+
+#[test]
+fn gemini_cli_and_qwen_code_have_lists_of_tools_for_all_servers() {
+    let text = |tools: Value| {
+        let mut all = json!({ "mcpServers": { "bridge": entry(&json!({})) } });
+        all["tools"] = tools;
+        all.to_string()
+    };
+    let texts = [
+        (text(json!({ "core": ["read_file"] })), true),
+        (text(json!({ "core": [] })), true),
+        (text(json!({ "core": ["read_file", "mcp_bridge_*"] })), false),
+        (text(json!({ "core": [], "allowed": ["mcp_bridge_assign_task"] })), false),
+        (text(json!({ "exclude": ["mcp_bridge_*"] })), true),
+        (text(json!({ "exclude": ["mcp_bridge_assign_task", "bridge"] })), false),
+    ];
+    check("gemini", ".gemini/settings.json", &texts);
+    let all = ["mcp__bridge__*", "mcp__bridge"];
+    check("qwen", ".qwen/settings.json", &[(text(json!({ "disabled": all })), false)]);
+    for (client, file, tools) in [
+        ("gemini", ".gemini/settings.json", json!({ "exclude": ["mcp_bridge_kill_agent"] })),
+        ("qwen", ".qwen/settings.json", json!({ "disabled": ["mcp__bridge__kill_agent"] })),
+    ] {
+        let user = User::of(client);
+        user.write(file, &servers(&json!({})));
+        user.write(&format!("p/{file}"), &json!({ "tools": tools }).to_string());
+        let found = user.says();
+        assert_eq!(found.len(), 1, "{found:?}");
+        let (effect, says, _) = &found[0];
+        let hidden = says.contains("hides 1 of the bridge's 22 tools from its model (kill_agent)");
+        assert!(*effect == SwitchEffect::Partly && hidden, "{found:?}");
+    }
+}
