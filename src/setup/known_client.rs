@@ -168,8 +168,13 @@ pub struct Places {
     pub home: PathBuf,
     /// The absolute paths in variables that relocate a program's files, by the variable's name.
     moved: Vec<(String, PathBuf)>,
+    /// Whether a variable has Gemini CLI trust every folder that it is started in.
+    pub(super) gemini_trusts_all: bool,
     is_mac: bool,
 }
+
+/// The variable with which Gemini CLI trusts the folder that it is started in.
+const GEMINI_TRUST: &str = "GEMINI_CLI_TRUST_WORKSPACE";
 
 /// The variables that relocate a program's files.
 const MOVING: [&str; 7] = [
@@ -191,7 +196,9 @@ impl Places {
         };
         let home = absolute("HOME")?;
         let moved = MOVING.iter().filter_map(|name| Some(((*name).to_owned(), absolute(name)?)));
-        Some(Self { home, moved: moved.collect(), is_mac })
+        let moved = moved.collect();
+        let gemini_trusts_all = variable(GEMINI_TRUST).is_some_and(|value| value == "true");
+        Some(Self { home, moved, gemini_trusts_all, is_mac })
     }
 
     /// Returns the directory that a variable names, or this default in the home directory.

@@ -6,7 +6,7 @@ use super::gemini_trust::TrustFiles;
 use crate::setup::edits::json_reader::JsonReader;
 use crate::setup::installed_plugin::{EXTENSION, PluginPlace};
 use crate::setup::known_client::{
-    Client, ClientFile, Places, Server, in_project, json_file_with_hooks,
+    Client, ClientFile, FolderTrust, Places, Server, in_project, json_file_with_hooks,
 };
 use crate::setup::switches;
 
@@ -21,6 +21,9 @@ pub(super) const CLIENT: Client = Client {
         vec![in_project(settings(project.join(".gemini/settings.json"), server))]
     },
     folder_trust: Some(|places, folder| {
+        if places.gemini_trusts_all {
+            return FolderTrust::Trusted;
+        }
         let rules = places.moved_to("GEMINI_CLI_TRUSTED_FOLDERS_PATH");
         let files = TrustFiles {
             settings: directory(places).join("settings.json"),
@@ -43,4 +46,31 @@ fn directory(places: &Places) -> PathBuf {
 /// Its event after a tool is of no use: it also comes for the tools of subagents, and does not say so.
 fn settings(path: PathBuf, server: &Server) -> ClientFile {
     json_file_with_hooks(path, "mcpServers", server, &["AfterAgent"]).read_by(READER)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn a_variable_trusts_every_folder() {
+        let home = tempfile::tempdir().unwrap();
+        let trust = |value: Option<&str>| {
+            let variable = |name: &str| match name {
+                "HOME" => Some(home.path().into()),
+                "GEMINI_CLI_TRUST_WORKSPACE" => value.map(OsString::from),
+                _ => None,
+            };
+            let places = Places::read(variable, false).unwrap();
+            CLIENT.folder_trust.unwrap()(&places, Path::new("/p"))
+        };
+        assert_eq!(trust(Some("true")), FolderTrust::Trusted);
+        assert_eq!(
+            [trust(None), trust(Some("1"))],
+            [FolderTrust::Undecided, FolderTrust::Undecided]
+        );
+    }
 }

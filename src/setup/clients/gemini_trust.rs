@@ -2,7 +2,8 @@
 //!
 //! As Gemini CLI 0.61 decides it: `security.folderTrust.enabled` of the user's settings is on unless it is set to `false`. Then the rules
 //! in `trustedFolders.json` decide, of those that fit the one with the longest path. Without a rule, the folder is not trusted, and an
-//! interactive session asks. A variable of one session (`GEMINI_CLI_TRUST_WORKSPACE`) and an editor may decide otherwise.
+//! interactive session asks. An editor may decide otherwise, and so does a variable
+//! (`GEMINI_CLI_TRUST_WORKSPACE`), at which the client's row looks.
 
 use std::path::{Path, PathBuf};
 

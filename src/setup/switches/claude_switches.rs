@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::find_switches::{setting_in, texts};
+use super::find_switches::{hooks_off, setting_in, texts};
 use super::name_pattern::fits;
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::setup::edits::config_edit::key_of;
@@ -42,6 +42,7 @@ pub(in crate::setup) fn of_claude_code(used: &EntryInUse<'_>) -> Vec<Switch> {
         .collect();
     switches.extend(not_allowed(used, &settings));
     switches.extend(by_managed_servers(used));
+    switches.extend(plugins_only(used, &settings));
     switches.extend(disabled_in_projects(used));
     // What is off asks nobody.
     if used.scope == EntryScope::Project
@@ -49,7 +50,7 @@ pub(in crate::setup) fn of_claude_code(used: &EntryInUse<'_>) -> Vec<Switch> {
     {
         switches.extend(not_approved(used, &settings));
     }
-    switches.extend(hooks_off(&settings));
+    switches.extend(by_hooks(&settings));
     switches
 }
 
@@ -105,10 +106,35 @@ fn denied_server(used: &EntryInUse<'_>, settings: &Settings) -> Option<Switch> {
     Some(used.off(&setting, settings.remedy(&format!("remove `{ours}` from {setting}"))))
 }
 
-/// Judges the lists of allowed servers, which count together. If one has a command, servers that are commands are allowed by it alone.
+/// Returns the first file of the machine's own settings in which a key is `true`.
+fn managed_with<'a>(settings: &'a [Settings], key: &str) -> Option<&'a Settings> {
+    settings.iter().find(|one| one.is_managed && one.value[key] == true)
+}
+
+/// Judges the machine's own rule that servers come from plugins alone.
+fn plugins_only(used: &EntryInUse<'_>, settings: &[Settings]) -> Option<Switch> {
+    let one = settings.iter().find(|one| has_strict(one, "mcp"))?;
+    let setting = one.named(STRICT);
+    let remedy =
+        one.remedy(&format!("take servers out of {setting}, or install the bridge's plugin"));
+    Some(used.off(&format!("{setting}, which allows servers of plugins alone"), remedy))
+}
+
+/// The setting that allows what plugins bring alone: `true` for all, or a list.
+const STRICT: &str = "strictPluginOnlyCustomization";
+
+fn has_strict(one: &Settings, part: &str) -> bool {
+    let value = &one.value[STRICT];
+    one.is_managed && (*value == true || texts(value).contains(&part))
+}
+
+/// Judges the lists of allowed servers, which count together, or the machine's own alone if these say so. If one has a command, servers that are commands are allowed by it alone.
 fn not_allowed(used: &EntryInUse<'_>, settings: &[Settings]) -> Option<Switch> {
     let key = "allowedMcpServers";
-    let lists: Vec<_> = settings.iter().filter(|one| one.value[key].is_array()).collect();
+    let is_managed_only = managed_with(settings, "allowManagedMcpServersOnly").is_some();
+    let counts = |one: &&Settings| one.is_managed || !is_managed_only;
+    let lists: Vec<_> =
+        settings.iter().filter(counts).filter(|one| one.value[key].is_array()).collect();
     let allowed = lists.iter().flat_map(|one| one.value[key].as_array().into_iter().flatten());
     let command = command_line(used);
     let by_command = allowed.clone().any(|one| one.get("serverCommand").is_some());
@@ -197,19 +223,67 @@ fn not_approved(used: &EntryInUse<'_>, settings: &[Settings]) -> Option<Switch> 
     })
 }
 
-/// Judges the switch for all hooks, which the last file with it decides.
-fn hooks_off(settings: &[Settings]) -> Option<Switch> {
+/// Judges the switches for all hooks: the machine's own, and the one that the last file with it decides.
+fn by_hooks(settings: &[Settings]) -> Option<Switch> {
+    let only_managed = managed_with(settings, "allowManagedHooksOnly");
+    let only_managed = only_managed.map(|one| one.named("allowManagedHooksOnly = true"));
+    let strict = || Some(settings.iter().find(|one| has_strict(one, "hooks"))?.named(STRICT));
+    if let Some(setting) = only_managed.or_else(strict) {
+        return Some(hooks_off(&setting, "ask whoever manages this machine"));
+    }
     let key = "disableAllHooks";
     let last = settings.iter().rfind(|one| one.value[key].is_boolean())?;
-    (last.value[key] == true).then(|| {
-        let setting = last.named(&format!("{key} = true"));
-        Switch {
-            effect: SwitchEffect::Partly,
-            says: format!("the hooks that bring messages do nothing, because of {setting}"),
-            remedy: format!(
-                "if messages should come between two steps, too, and not only with the bridge's tools, remove {}",
-                last.named(key)
-            ),
+    let setting = last.named(&format!("{key} = true"));
+    (last.value[key] == true).then(|| hooks_off(&setting, &format!("remove {}", last.named(key))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::setup::clients::named;
+    use crate::setup::known_client::Places;
+
+    /// Returns the effects of the machine's own settings beside the user's, which allow the bridge.
+    fn effects(managed: Value) -> Vec<SwitchEffect> {
+        let settings = |value: Value, is_managed| Settings {
+            file: "/settings.json".into(),
+            value,
+            is_managed,
+        };
+        let own = json!({ "allowedMcpServers": [{ "serverName": SERVER }], STRICT: true });
+        let settings = [settings(own, false), settings(managed, true)];
+        let home = |name: &str| (name == "HOME").then(|| "/none".into());
+        let used = EntryInUse {
+            client: named("claude-code").unwrap(),
+            places: &Places::read(home, false).unwrap(),
+            project: None,
+            directories: &[],
+            entry: json!({ "command": "cli-team-bridge", "args": ["orchestrator"] }),
+            key: String::new(),
+            file: PathBuf::new(),
+            scope: EntryScope::User,
+        };
+        let not_allowed = not_allowed(&used, &settings);
+        let found = [not_allowed, plugins_only(&used, &settings), by_hooks(&settings)];
+        found.into_iter().flatten().map(|switch| switch.effect).collect()
+    }
+
+    #[test]
+    fn the_machines_own_settings_can_leave_the_users_out() {
+        use SwitchEffect::{Off, Partly};
+        let others = json!([{ "serverName": "x" }]);
+        let only = json!({ "allowManagedMcpServersOnly": true, "allowedMcpServers": others });
+        for (managed, expected) in [
+            (json!({}), vec![]),
+            (json!({ "allowedMcpServers": others }), vec![]),
+            (only, vec![Off]),
+            (json!({ "allowManagedMcpServersOnly": true }), vec![]),
+            (json!({ STRICT: true }), vec![Off, Partly]),
+            (json!({ STRICT: ["mcp"] }), vec![Off]),
+            (json!({ STRICT: ["skills", "hooks"] }), vec![Partly]),
+            (json!({ "allowManagedHooksOnly": true }), vec![Partly]),
+        ] {
+            assert_eq!(effects(managed.clone()), expected, "{managed}");
         }
-    })
+    }
 }

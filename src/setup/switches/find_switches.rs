@@ -59,12 +59,47 @@ fn entry_in_use(
     })
 }
 
+/// What a file has under the bridge's name.
+pub(super) struct Layer {
+    pub(super) file: PathBuf,
+    /// The keys that lead there.
+    pub(super) key: String,
+    pub(super) entry: Value,
+}
+
 impl EntryInUse<'_> {
     /// Reads a JSON file of the client; none if there is none, or if it cannot be read.
     pub(super) fn read(&self, file: &Path) -> Option<Value> {
         let project = self.project.filter(|project| file.starts_with(project));
         let text = ConfigFile::read(file, project).ok()?.text?;
         edit_json::value_at(&text, &[]).ok().flatten()
+    }
+
+    /// Returns the entry in use, as a layer of settings.
+    pub(super) fn layer(&self) -> Layer {
+        Layer { file: self.file.clone(), key: self.key.clone(), entry: self.entry.clone() }
+    }
+
+    /// Returns what the project's files have under the bridge's name, unless the entry in use is one of these.
+    pub(super) fn beside_in_project(&self) -> Vec<Layer> {
+        let server = Server { program: SERVER.to_owned() };
+        let files = self.project.map(|project| (self.client.for_project)(project, &server));
+        files.into_iter().flatten().filter_map(|file| self.layer_in(file)).collect()
+    }
+
+    /// Returns what the user's files have under the bridge's name, unless the entry in use is one of these.
+    pub(super) fn beside_of_user(&self) -> Vec<Layer> {
+        let server = Server { program: SERVER.to_owned() };
+        let files = (self.client.for_user)(self.places, &server);
+        files.into_iter().filter_map(|file| self.layer_in(file)).collect()
+    }
+
+    fn layer_in(&self, file: ClientFile) -> Option<Layer> {
+        let project = self.project.filter(|project| file.path.starts_with(project));
+        let text = ConfigFile::read(&file.path, project).ok()?.text?;
+        let written = written_entry::look(&text, &file.edits).ok()?;
+        let layer = Layer { entry: written.entry?, key: written.key, file: file.path };
+        (layer.file != self.file).then_some(layer)
     }
 
     /// Returns the tools that the bridge has when it is started with the arguments of the entry.
@@ -104,6 +139,17 @@ impl EntryInUse<'_> {
     pub(super) fn off(&self, setting: &str, remedy: String) -> Switch {
         let says = format!("{} does not start the bridge, because of {setting}", self.client.title);
         Switch { effect: SwitchEffect::Off, says, remedy }
+    }
+}
+
+/// Returns what is said of a setting that turns all hooks off. `remedy` begins with what to do.
+pub(super) fn hooks_off(setting: &str, remedy: &str) -> Switch {
+    Switch {
+        effect: SwitchEffect::Partly,
+        says: format!("the hooks that bring messages do nothing, because of {setting}"),
+        remedy: format!(
+            "if messages should come between two steps, too, and not only with the bridge's tools, {remedy}"
+        ),
     }
 }
 

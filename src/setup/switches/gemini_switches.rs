@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::find_switches::{setting_in, texts};
+use super::find_switches::{hooks_off, setting_in, texts};
 use super::name_pattern::fits;
 use super::tool_lists::{EntryFields, of_entry};
 use crate::domain::text::shown_path::ShownPath as _;
@@ -18,12 +18,16 @@ const FIELDS: EntryFields = EntryFields {
     without: Some("excludeTools"),
 };
 
+/// A file of settings, and its content before it.
+type Settings = (Value, PathBuf);
+
 /// As Gemini CLI 0.61 decides it: names are exact, an empty list of allowed servers allows all, and a file of its
 /// own has the servers that were disabled in it.
 pub(in crate::setup) fn of_gemini_cli(used: &EntryInUse<'_>) -> Vec<Switch> {
     let directory = used.places.home_by("GEMINI_CLI_HOME").join(".gemini");
     let names = |pattern: &str| pattern == SERVER;
-    let mut switches = by_lists(used, &directory, ".gemini", names, true);
+    let settings = read_settings(used, &directory, ".gemini");
+    let mut switches = by_lists(used, &settings, names, true);
     let enablement = directory.join("mcp-server-enablement.json");
     let disabled = used.read(&enablement).is_some_and(|all| all[SERVER]["enabled"] == false);
     if disabled {
@@ -33,7 +37,11 @@ pub(in crate::setup) fn of_gemini_cli(used: &EntryInUse<'_>) -> Vec<Switch> {
         let remedy = format!("if the bridge should run, remove `{SERVER}` from {file}");
         switches.push(used.off(&setting, remedy));
     }
+    switches.extend(replaced_in_project(used));
     switches.extend(of_entry(used, FIELDS));
+    switches.extend(by_excluded_tools(used, &settings, "exclude", gemini_names));
+    switches.extend(by_core_tools(used, &settings));
+    switches.extend(by_hooks(&settings, &["hooksConfig", "enabled"], false));
     switches
 }
 
@@ -41,26 +49,98 @@ pub(in crate::setup) fn of_gemini_cli(used: &EntryInUse<'_>) -> Vec<Switch> {
 pub(in crate::setup) fn of_qwen_code(used: &EntryInUse<'_>) -> Vec<Switch> {
     let directory = used.places.or_in_home("QWEN_HOME", ".qwen");
     let names = |pattern: &str| fits(pattern, SERVER);
-    let mut switches = by_lists(used, &directory, ".qwen", names, false);
+    let settings = read_settings(used, &directory, ".qwen");
+    let mut switches = by_lists(used, &settings, names, false);
+    switches.extend(replaced_in_project(used));
     switches.extend(of_entry(used, FIELDS));
+    let names = |item: &str, tool: &str| item.trim() == format!("mcp__{SERVER}__{tool}");
+    switches.extend(by_excluded_tools(used, &settings, "disabled", names));
+    switches.extend(by_hooks(&settings, &["disableAllHooks"], true));
     switches
+}
+
+/// Reads the settings: the user's, then the project's, which override them.
+fn read_settings(used: &EntryInUse<'_>, directory: &Path, in_project: &str) -> Vec<Settings> {
+    let of_user = Some(directory.join("settings.json"));
+    let of_project = used.project.map(|project| project.join(in_project).join("settings.json"));
+    let files = of_user.into_iter().chain(of_project);
+    files.filter_map(|file| Some((used.read(&file)?, file))).collect()
+}
+
+/// Judges what the project has under the bridge's name without a program or an address, such as `excludeTools` alone: it is not added to
+/// the user's entry but takes its place, and then there is nothing to start.
+fn replaced_in_project(used: &EntryInUse<'_>) -> Option<Switch> {
+    let starts = ["command", "url", "httpUrl", "tcp"];
+    let mut beside = used.beside_in_project().into_iter();
+    let layer = beside.find(|layer| starts.iter().all(|key| layer.entry.get(key).is_none()))?;
+    let setting = setting_in(&layer.key, &layer.file);
+    let remedy = format!("if the bridge should run, remove {setting}");
+    Some(
+        used.off(
+            &format!("{setting}, which takes the place of yours and names no program"),
+            remedy,
+        ),
+    )
+}
+
+/// Says whether Gemini CLI means a tool of the bridge by an item of a list. Of patterns it knows these alone.
+fn gemini_names(item: &str, tool: &str) -> bool {
+    let item = item.split('(').next().unwrap_or(item);
+    let all_of_ours = format!("mcp_{SERVER}_*");
+    ["*", "mcp_*", &all_of_ours].contains(&item) || item == format!("mcp_{SERVER}_{tool}")
+}
+
+/// Judges a list of hidden tools, which is there in addition to those in the entry.
+fn by_excluded_tools(
+    used: &EntryInUse<'_>,
+    settings: &[Settings],
+    list: &str,
+    names: impl Fn(&str, &str) -> bool,
+) -> Vec<Switch> {
+    let of_file = |(settings, file): &Settings| {
+        let hiding = texts(&settings["tools"][list]);
+        let mut hidden = used.tools();
+        hidden.retain(|tool| hiding.iter().any(|item| names(item, tool)));
+        let setting = setting_in(&format!("tools.{list}"), file);
+        let remedy = format!(
+            "if the model should have all tools, remove those of the bridge from {setting}"
+        );
+        used.hiding(&hidden, &setting, remedy)
+    };
+    settings.iter().filter_map(of_file).collect()
+}
+
+/// Judges the list of the only tools of Gemini CLI, its own and those of servers, which the last file with it decides. What may run
+/// without a question (`tools.allowed`) is shown, too.
+fn by_core_tools(used: &EntryInUse<'_>, settings: &[Settings]) -> Option<Switch> {
+    let (last, file) = settings.iter().rfind(|(one, _)| one["tools"]["core"].is_array())?;
+    let allowed = settings.iter().flat_map(|(one, _)| texts(&one["tools"]["allowed"]));
+    let shown: Vec<_> = texts(&last["tools"]["core"]).into_iter().chain(allowed).collect();
+    let mut hidden = used.tools();
+    hidden.retain(|tool| !shown.iter().any(|item| gemini_names(item, tool)));
+    let setting = setting_in("tools.core", file);
+    let remedy = format!("if the model should have all tools, add `mcp_{SERVER}_*` to {setting}");
+    used.hiding(&hidden, &format!("{setting}, which does not name them"), remedy)
+}
+
+/// Judges the switch for all hooks, which the last file with it decides.
+fn by_hooks(settings: &[Settings], path: &[&str], off: bool) -> Option<Switch> {
+    let value = |settings: &Value| path.iter().fold(settings.clone(), |all, key| all[*key].clone());
+    let (last, file) = settings.iter().rfind(|(settings, _)| value(settings).is_boolean())?;
+    let key = path.join(".");
+    let remedy = format!("remove {}", setting_in(&key, file));
+    (value(last) == off).then(|| hooks_off(&setting_in(&format!("{key} = {off}"), file), &remedy))
 }
 
 /// Judges `mcp.excluded` and `mcp.allowed`.
 fn by_lists(
     used: &EntryInUse<'_>,
-    directory: &Path,
-    in_project: &str,
+    read: &[Settings],
     names: impl Fn(&str) -> bool,
     empty_allows_all: bool,
 ) -> Vec<Switch> {
-    let of_user = Some(directory.join("settings.json"));
-    let of_project = used.project.map(|project| project.join(in_project).join("settings.json"));
-    let files = of_user.into_iter().chain(of_project);
-    let read = files.filter_map(|file| Some((used.read(&file)?, file)));
-    let read: Vec<(Value, PathBuf)> = read.collect();
     let mut switches = Vec::new();
-    for (settings, file) in &read {
+    for (settings, file) in read {
         let excluded = texts(&settings["mcp"]["excluded"]);
         let found: Vec<_> = excluded.into_iter().filter(|pattern| names(pattern)).collect();
         if let Some(first) = found.first() {

@@ -262,3 +262,102 @@ fn gemini_cli_and_qwen_code_have_lists_of_servers() {
         "if the bridge should run, remove `bridge` from ~/.gemini/mcp-server-enablement.json"
     );
 }
+
+#[test]
+fn all_hooks_can_be_off_which_is_a_note() {
+    for (client, file, settings) in [
+        ("gemini", ".gemini/settings.json", json!({ "hooksConfig": { "enabled": false } })),
+        ("qwen", ".qwen/settings.json", json!({ "disableAllHooks": true })),
+    ] {
+        let user = User::of(client);
+        let mut own: Value = serde_json::from_str(&servers(&json!({}))).unwrap();
+        user.write(file, &own.to_string());
+        assert_eq!(user.find(), []);
+        for (key, value) in settings.as_object().unwrap() {
+            own[key] = value.clone();
+        }
+        user.write(file, &own.to_string());
+        let found = user.says();
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(
+            found[0].0 == SwitchEffect::Partly && found[0].1.contains("the hooks"),
+            "{found:?}"
+        );
+        let on = settings.to_string().replace("true", "TRUE").replace("false", "true");
+        user.write(&format!("p/{file}"), &on.replace("TRUE", "false"));
+        assert_eq!(user.find(), [], "the project's settings decide");
+    }
+}
+
+#[test]
+fn codex_adds_the_fields_of_a_project_that_the_user_trusts() {
+    let server = |more: &str| format!("[mcp_servers.bridge]\n{more}\n");
+    let own = server(&format!("command = '{COMMAND}'"));
+    let trusted = format!("{own}[projects.'@P']\ntrust_level = 'trusted'\n");
+    let own_off = trusted.replace("[projects", "enabled = false\n[projects");
+    for (of_user, of_project, expected) in [
+        (&trusted, "enabled = false", true),
+        (&own, "enabled = false", false),
+        (&trusted, "disabled_tools = ['x']", false),
+        (&trusted, "enabled_tools = []", true),
+        (&own_off, "", true),
+        (&own_off, "enabled = true", false),
+        (&own_off, &format!("command = '{COMMAND}'"), true),
+    ] {
+        let user = User::of("codex");
+        user.write(".codex/config.toml", of_user);
+        user.write("p/.codex/config.toml", &server(of_project));
+        let found = user.find();
+        let is_off = found.iter().any(|switch| switch.effect == SwitchEffect::Off);
+        assert_eq!(is_off, expected, "{of_user} {of_project}: {found:?}");
+    }
+}
+
+#[test]
+fn a_projects_entry_without_a_program_takes_the_place_of_the_users() {
+    for (client, file) in [("gemini", ".gemini/settings.json"), ("qwen", ".qwen/settings.json")] {
+        let user = User::of(client);
+        user.write(file, &servers(&json!({})));
+        let in_project = format!("p/{file}");
+        user.write(&in_project, r#"{ "mcpServers": { "bridge": { "excludeTools": ["x"] } } }"#);
+        let (effect, _, remedy) = &user.says()[0];
+        let expected =
+            format!("if the bridge should run, remove `mcpServers.bridge` in ~/{in_project}");
+        assert_eq!((*effect, remedy), (SwitchEffect::Off, &expected));
+        user.write(&in_project, &servers(&json!({})));
+        assert_eq!(user.find(), [], "an entry of the project's own");
+    }
+}
+
+#[test]
+fn gemini_cli_and_qwen_code_have_lists_of_tools_for_all_servers() {
+    let text = |tools: Value| {
+        let mut all = json!({ "mcpServers": { "bridge": entry(&json!({})) } });
+        all["tools"] = tools;
+        all.to_string()
+    };
+    let texts = [
+        (text(json!({ "core": ["read_file"] })), true),
+        (text(json!({ "core": [] })), true),
+        (text(json!({ "core": ["read_file", "mcp_bridge_*"] })), false),
+        (text(json!({ "core": [], "allowed": ["mcp_bridge_assign_task"] })), false),
+        (text(json!({ "exclude": ["mcp_bridge_*"] })), true),
+        (text(json!({ "exclude": ["mcp_bridge_assign_task", "bridge"] })), false),
+    ];
+    check("gemini", ".gemini/settings.json", &texts);
+    let all = ["mcp__bridge__*", "mcp__bridge"];
+    check("qwen", ".qwen/settings.json", &[(text(json!({ "disabled": all })), false)]);
+    for (client, file, tools) in [
+        ("gemini", ".gemini/settings.json", json!({ "exclude": ["mcp_bridge_kill_agent"] })),
+        ("qwen", ".qwen/settings.json", json!({ "disabled": ["mcp__bridge__kill_agent"] })),
+    ] {
+        let user = User::of(client);
+        user.write(file, &servers(&json!({})));
+        user.write(&format!("p/{file}"), &json!({ "tools": tools }).to_string());
+        let found = user.says();
+        assert_eq!(found.len(), 1, "{found:?}");
+        let (effect, says, _) = &found[0];
+        let hidden = says.contains("hides 1 of the bridge's 22 tools from its model (kill_agent)");
+        assert!(*effect == SwitchEffect::Partly && hidden, "{found:?}");
+    }
+}

@@ -1,9 +1,11 @@
-//! Switches in the entry itself: a field that turns the server off, and lists of its tools.
+//! Switches in the entry itself: a field that turns the server off, and lists of its tools. Codex adds the fields of several files.
 
 use serde_json::Value;
 
-use super::find_switches::{setting_in, texts};
-use crate::setup::known_client::{EntryInUse, Switch};
+use super::find_switches::{Layer, setting_in, texts};
+use crate::setup::config_file::ConfigFile;
+use crate::setup::edits::edit_toml;
+use crate::setup::known_client::{EntryInUse, EntryScope, Switch};
 
 /// The fields of a client's entry that switch it off.
 #[derive(Clone, Copy, Debug, Default)]
@@ -18,7 +20,7 @@ pub(super) struct EntryFields {
     pub(super) without: Option<&'static str>,
 }
 
-/// Codex 0.166.
+/// Codex 0.166. Each field counts from the project's file, if the user trusts the project, else from the user's.
 pub(in crate::setup) fn of_codex(used: &EntryInUse<'_>) -> Vec<Switch> {
     let fields = EntryFields {
         off: Some(("enabled", false)),
@@ -26,7 +28,29 @@ pub(in crate::setup) fn of_codex(used: &EntryInUse<'_>) -> Vec<Switch> {
         is_empty_none: true,
         without: Some("disabled_tools"),
     };
-    of_entry(used, fields)
+    let mut layers = Vec::new();
+    if used.scope != EntryScope::Project && codex_trusts_project(used) {
+        layers.extend(used.beside_in_project());
+    }
+    layers.push(used.layer());
+    if used.scope == EntryScope::Project {
+        layers.extend(used.beside_of_user());
+    }
+    of_layers(used, &layers, fields)
+}
+
+/// Says whether Codex reads the project's file: the user's file names the project, or a directory of it, as trusted.
+fn codex_trusts_project(used: &EntryInUse<'_>) -> bool {
+    let Some(text) = ConfigFile::read(&used.file, None).ok().and_then(|config| config.text) else {
+        return false;
+    };
+    let mut directories =
+        used.project.into_iter().chain(used.directories.iter().map(AsRef::as_ref));
+    directories.any(|directory| {
+        let path = ["projects", &directory.to_string_lossy(), "trust_level"].map(str::to_owned);
+        let level = edit_toml::value_at(&text, &path);
+        level.is_ok_and(|level| level.is_some_and(|level| level == "trusted"))
+    })
 }
 
 /// Droid 0.215.
@@ -47,27 +71,36 @@ pub(in crate::setup) fn of_zed(used: &EntryInUse<'_>) -> Vec<Switch> {
 
 /// Judges the fields of the entry.
 pub(super) fn of_entry(used: &EntryInUse<'_>, fields: EntryFields) -> Vec<Switch> {
-    let entry = &used.entry;
-    let place = |field: &str| setting_in(&format!("{}.{field}", used.key), &used.file);
+    of_layers(used, &[used.layer()], fields)
+}
+
+/// Judges the fields of what several files have under the bridge's name. Each counts from the first that has it.
+fn of_layers(used: &EntryInUse<'_>, layers: &[Layer], fields: EntryFields) -> Vec<Switch> {
+    let first_with = |field: &str| layers.iter().find(|layer| layer.entry.get(field).is_some());
+    let place = |layer: &Layer, end: &str| setting_in(&format!("{}.{end}", layer.key), &layer.file);
     if let Some((field, value)) = fields.off
-        && entry[field] == value
+        && let Some(layer) = first_with(field)
+        && layer.entry[field] == value
     {
-        let setting = setting_in(&format!("{}.{field} = {value}", used.key), &used.file);
-        let remedy = format!("if the bridge should run, remove {}", place(field));
+        let setting = place(layer, &format!("{field} = {value}"));
+        let remedy = format!("if the bridge should run, remove {}", place(layer, field));
         return vec![used.off(&setting, remedy)];
     }
     let mut switches = Vec::new();
     for (field, is_only) in [(fields.only, true), (fields.without, false)] {
-        let Some(field) = field else { continue };
-        let Value::Array(list) = &entry[field] else { continue };
+        let Some((field, layer)) = field.and_then(|field| Some((field, first_with(field)?))) else {
+            continue;
+        };
+        let Value::Array(list) = &layer.entry[field] else { continue };
         if is_only && list.is_empty() && !fields.is_empty_none {
             continue;
         }
-        let named = texts(&entry[field]);
+        let named = texts(&layer.entry[field]);
         let mut hidden = used.tools();
         hidden.retain(|tool| named.iter().any(|one| names(one, tool)) != is_only);
-        let remedy = format!("if the model should have all tools, remove {}", place(field));
-        switches.extend(used.hiding(&hidden, &place(field), remedy));
+        let setting = place(layer, field);
+        let remedy = format!("if the model should have all tools, remove {setting}");
+        switches.extend(used.hiding(&hidden, &setting, remedy));
     }
     switches
 }
