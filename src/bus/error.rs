@@ -1,5 +1,6 @@
 //! The errors of the bus, and their wording for models.
 
+use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
 use super::rules::Refusal;
@@ -25,8 +26,21 @@ impl BusError {
     /// Returns the sentence for a model, with no path outside the project.
     pub fn message_for_model(&self) -> String {
         match self {
-            Self::Log(LogError::Io { action, source, .. }) => {
-                format!("the bus failed to {action} its files: {source}")
+            Self::Log(LogError::Io { action, path, source }) => {
+                let what = match source.kind() {
+                    ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => in_project(path),
+                    _ => None,
+                };
+                let Some(what) = what else {
+                    return format!("the bus failed to {action} its files: {source}");
+                };
+                let helps = if source.kind() == ErrorKind::PermissionDenied {
+                    "your user needs the right to write to it and to the directory that it is in (`chmod u+rwx`, \
+                     or `chown` if another user owns it)"
+                } else {
+                    "its file system can only be read: mount it so that it can be written to"
+                };
+                format!("the bus failed to {action} `{}`: {source}; {helps}", what.shown())
             }
             Self::Log(LogError::Refused { path, reason }) => match part_of_bus(path) {
                 Some(part) => format!("cannot use `{}`: {reason}", part.shown()),
@@ -37,6 +51,13 @@ impl BusError {
     }
 }
 
+/// Returns a path of the bus, or of the `.claude` that it is in, as seen from the project; none for others.
+fn in_project(path: &Path) -> Option<PathBuf> {
+    let components: Vec<_> = path.components().map(Component::as_os_str).collect();
+    let begins = components.iter().rposition(|part| *part == ".claude")?;
+    Some(components[begins..].iter().collect())
+}
+
 /// Returns a path within a bus directory as seen from the project; none for that directory itself and for others.
 fn part_of_bus(path: &Path) -> Option<PathBuf> {
     const BUS: [&str; 2] = [".claude", "bridge"];
@@ -44,4 +65,31 @@ fn part_of_bus(path: &Path) -> Option<PathBuf> {
     let begins = components.windows(BUS.len()).rposition(|pair| pair == BUS)?;
     let is_within = components.len() > begins + BUS.len();
     is_within.then(|| components[begins..].iter().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn a_right_that_is_missing_is_told_with_the_place_in_the_project_and_what_helps() {
+        let says = |path: &str, kind: ErrorKind| {
+            let source = Arc::new(kind.into());
+            let error = LogError::Io { action: "create", path: path.into(), source };
+            BusError::Log(error).message_for_model()
+        };
+        let denied = says("/home/me/p/.claude", ErrorKind::PermissionDenied);
+        assert!(
+            denied.starts_with("the bus failed to create `.claude`: permission denied"),
+            "{denied}"
+        );
+        assert!(denied.contains("`chmod u+rwx`") && !denied.contains("/home"), "{denied}");
+        let mounted = says("/p/.claude/bridge/log", ErrorKind::ReadOnlyFilesystem);
+        assert!(mounted.contains("create `.claude/bridge/log`: "), "{mounted}");
+        assert!(mounted.ends_with("mount it so that it can be written to"), "{mounted}");
+        let full = says("/p/.claude/bridge/log", ErrorKind::StorageFull);
+        assert!(full.starts_with("the bus failed to create its files: "), "{full}");
+    }
 }

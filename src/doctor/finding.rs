@@ -91,6 +91,8 @@ pub enum Fixing {
 pub enum Fix {
     /// Take away the rights of other users to private files. The examination does it itself, because more can be examined then.
     RightsOfOthers,
+    /// Give the user the rights of an owner to the directories of the bus back. The examination does that itself, too.
+    OwnRights,
     /// Remove the presences that dead sessions have left in this bus.
     LeftPresences(PathBuf),
 }

@@ -2,10 +2,13 @@
 //! these only if that is asked for.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
+use super::judge_bus_place::{self, Closed, NoBus};
 use super::{examine_rights, judge_bus, judge_sessions, judge_webhooks};
 use crate::bus::state::State;
+use crate::bus::storage::LogError;
 use crate::bus::storage::file::{Examined, Proof, examine as examine_bus};
 use crate::config::Webhook;
 use crate::doctor::finding::{Finding, Fixing, Subject};
@@ -15,7 +18,7 @@ use crate::domain::member::MemberKind;
 use crate::domain::text::counted::counted_as;
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::sys::clock;
-use crate::sys::fs::{network_fs, rights_of_others};
+use crate::sys::fs::{disk, network_fs, rights_of_others};
 use crate::sys::process::{self, descendants};
 use crate::team::run_mark;
 
@@ -38,6 +41,11 @@ pub(crate) fn examine(
 ) -> Vec<Finding> {
     let mut findings = vec![file_system(directory, place)];
     let mut examined = examine_bus(directory, proof);
+    let before = not_writable(directory);
+    if fixing == Fixing::Done && is_locked_out(&examined) {
+        open_up(directory);
+        examined = examine_bus(directory, proof);
+    }
     // A bus that was made elsewhere is not ours to change: the next session puts it aside.
     if !matches!(examined, Ok(Examined::Absent | Examined::Foreign)) {
         let rights = examine_rights::of_bus(directory, fixing);
@@ -55,8 +63,7 @@ pub(crate) fn examine(
     };
     let bus = match examined {
         Examined::Absent => {
-            let says = "none yet: the first session that leads or joins here creates it";
-            findings.push(Finding::ok(&SUBJECT, "place", says));
+            findings.push(judge_bus_place::judge_absent(why_no_bus(directory).as_ref()));
             return findings;
         }
         Examined::Foreign => {
@@ -66,7 +73,10 @@ pub(crate) fn examine(
         Examined::Bus(bus) => bus,
     };
     findings.push(Finding::ok(&SUBJECT, "place", directory.shown().to_string()));
-    findings.extend(judge_bus::judge_read_only(directory, &not_writable(directory)));
+    if fixing == Fixing::Done {
+        open_up(directory);
+    }
+    findings.extend(judge_bus_place::judge_read_only(directory, &not_writable(directory), &before));
     findings.extend(judge_bus::judge(&bus));
     if let Ok(state) = &bus.state {
         let now_ns = i128::from(clock::now().wall_ms) * 1_000_000;
@@ -80,12 +90,58 @@ pub(crate) fn examine(
     findings
 }
 
+/// Returns what keeps a session from creating the bus, which has no file yet; none if nothing does.
+fn why_no_bus(directory: &Path) -> Option<NoBus> {
+    let project = directory.parent()?.parent()?;
+    let present = directory.ancestors().take_while(|path| path.starts_with(project));
+    let place = present.into_iter().find(|path| path.is_dir())?;
+    let why = rights_of_others::why_not_create_in(place)?;
+    Some(NoBus { place: place.to_owned(), why, is_ours: disk::belongs_to_us(place) })
+}
+
+/// Says whether the bus could not be looked at because the user has no right to it.
+fn is_locked_out(examined: &Result<Examined, LogError>) -> bool {
+    let Err(LogError::Io { source, .. }) = examined else {
+        return false;
+    };
+    source.kind() == io::ErrorKind::PermissionDenied
+}
+
+/// Gives the user all rights to those directories of the bus that are theirs. What cannot be changed is found afterwards.
+fn open_up(directory: &Path) {
+    // The outer one first: without a right to it, nothing is known of the inner ones.
+    for part in directories(directory).filter(|part| is_own_closed(part)) {
+        if let Err(error) = rights_of_others::give_owner_all(&part) {
+            tracing::debug!(%error, "failed to give the rights of an owner back");
+        }
+    }
+}
+
+/// Returns the directory of a bus, and then those in it.
+fn directories(directory: &Path) -> impl Iterator<Item = PathBuf> {
+    let inner = ["log", "snapshot", "presence", "bell", "tasks", "blobs"];
+    std::iter::once(directory.to_owned()).chain(inner.map(|part| directory.join(part)))
+}
+
+/// Says whether a directory belongs to this user, who may not write to it.
+fn is_own_closed(part: &Path) -> bool {
+    part.is_dir()
+        && rights_of_others::why_not_create_in(part).is_some()
+        && disk::belongs_to_us(part)
+}
+
 /// Returns the parts of a bus that sessions write to and this user may not.
-fn not_writable(directory: &Path) -> Vec<String> {
+fn not_writable(directory: &Path) -> Closed {
+    let itself = rights_of_others::why_not_create_in(directory).is_some();
+    let itself = itself.then(|| "the directory itself".to_owned());
     let parts = ["bus.json", "lock", "log", "snapshot", "presence", "bell", "tasks", "blobs"];
     let closed =
         parts.into_iter().filter(|part| !rights_of_others::may_write(&directory.join(part)));
-    closed.map(|part| format!("`{part}`")).collect()
+    let closed = closed.map(|part| format!("`{part}`"));
+    Closed {
+        parts: itself.into_iter().chain(closed).collect(),
+        has_own_directory: directories(directory).any(|part| is_own_closed(&part)),
+    }
 }
 
 fn file_system(directory: &Path, place: NetworkPlace) -> Finding {

@@ -81,25 +81,6 @@ pub(super) fn judge_foreign(directory: &Path) -> Finding {
     )
 }
 
-/// Judges the parts of a bus that this user may not write to; no finding if there are none.
-pub(super) fn judge_read_only(directory: &Path, parts: &[String]) -> Option<Finding> {
-    if parts.is_empty() {
-        return None;
-    }
-    let place = directory.shown();
-    Some(Finding::problem(
-        &SUBJECT,
-        "writable",
-        format!(
-            "you may read {place} but not write to it ({}): commands show the team, and no session can lead or join it",
-            named(parts)
-        ),
-        format!(
-            "run `chmod -R u+w {place}`, or mount its file system so that it can be written to"
-        ),
-    ))
-}
-
 /// Judges a bus that cannot be used.
 pub(super) fn judge_unusable(error: &LogError) -> Finding {
     let check = "use";
@@ -141,7 +122,7 @@ fn megabytes(bytes: u64) -> String {
     format!("{}.{}", bytes / 1_000_000, bytes % 1_000_000 / 100_000)
 }
 
-fn named(places: &[String]) -> String {
+pub(super) fn named(places: &[String]) -> String {
     let more = match places.len().saturating_sub(NAMED) {
         0 => String::new(),
         more => format!(" and {more} more"),
@@ -201,13 +182,5 @@ mod tests {
         let finding = judge_unusable(&unproven);
         assert!(finding.says.ends_with("the record of where it was created cannot be read"));
         assert_eq!(finding.remedy.as_deref(), Some("set HOME"));
-    }
-
-    #[test]
-    fn a_bus_that_can_only_be_read_is_to_be_made_writable() {
-        assert!(judge_read_only(Path::new("/p"), &[]).is_none());
-        let finding = judge_read_only(Path::new("/p"), &["`log`".to_owned()]).unwrap();
-        assert!(finding.says.contains("not write to it (`log`)"), "{}", finding.says);
-        assert!(finding.remedy.unwrap().starts_with("run `chmod -R u+w /p`"));
     }
 }

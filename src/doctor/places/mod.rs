@@ -7,6 +7,7 @@ pub(super) mod examine_environment;
 pub(super) mod examine_project_file;
 pub(super) mod examine_rights;
 mod judge_bus;
+mod judge_bus_place;
 mod judge_client;
 mod judge_sessions;
 mod judge_switches;

@@ -6,11 +6,11 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use nix::unistd::{getegid, geteuid};
+use nix::unistd::{AccessFlags, getegid, geteuid};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RawMode, Stat};
 use rustix::io::Errno;
 
@@ -58,6 +58,9 @@ const EVERYBODY_WRITES: RawMode = 0o002;
 
 /// The bit of a directory in which everybody may replace only what is theirs.
 const STICKY: RawMode = 0o1000;
+
+/// The rights in a mode, without the kind of file.
+const MODE: RawMode = 0o7777;
 
 /// The rights of the owner in a mode.
 const OWNER: RawMode = 0o700;
@@ -146,6 +149,10 @@ pub fn others_may_replace(place: &Path) -> bool {
 
 /// Opens a directory by an absolute path, part by part: a part that has just become a link is not followed.
 fn open_without_links(directory: &Path) -> Result<OwnedFd, Errno> {
+    open_by(directory, DIRECTORY)
+}
+
+fn open_by(directory: &Path, last: OFlags) -> Result<OwnedFd, Errno> {
     let mut parts = directory.components();
     if parts.next() != Some(Component::RootDir) {
         return Err(Errno::INVAL);
@@ -156,7 +163,7 @@ fn open_without_links(directory: &Path) -> Result<OwnedFd, Errno> {
         let Component::Normal(name) = part else {
             return Err(Errno::INVAL);
         };
-        let how = if parts.peek().is_some() { WAY } else { DIRECTORY };
+        let how = if parts.peek().is_some() { WAY } else { last };
         opened = rustix::fs::openat(&opened, name, how | OFlags::NOFOLLOW, Mode::empty())?;
     }
     Ok(opened)
@@ -280,9 +287,34 @@ fn close(opened: impl AsFd, stat: &Stat) -> io::Result<()> {
     Ok(rustix::fs::fchmod(opened, Mode::from_raw_mode(stat.st_mode & OWNER))?)
 }
 
+/// Gives the owner of a directory, if that is this user, all rights of an owner to it, and leaves those of others. The path is absolute, and
+/// no part of it may be a link.
+pub fn give_owner_all(directory: &Path) -> io::Result<()> {
+    let opened = open_by(directory, WAY)?;
+    let stat = rustix::fs::fstat(&opened)?;
+    if !is_ours(&stat) {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
+    let mode = (stat.st_mode & MODE) | OWNER;
+    if cfg!(target_os = "linux") {
+        // It may be a directory that its owner cannot open: it is changed by its descriptor's own path.
+        return Ok(rustix::fs::chmod(
+            format!("/proc/self/fd/{}", opened.as_raw_fd()),
+            Mode::from_raw_mode(mode),
+        )?);
+    }
+    Ok(rustix::fs::fchmod(&opened, Mode::from_raw_mode(mode))?)
+}
+
+/// Returns why this user may not create something in a directory; none if that is allowed.
+pub fn why_not_create_in(directory: &Path) -> Option<io::ErrorKind> {
+    let flags = AccessFlags::W_OK | AccessFlags::X_OK;
+    nix::unistd::access(directory, flags).err().map(|error| io::Error::from(error).kind())
+}
+
 /// Says whether this user may write to a file or into a directory.
 pub fn may_write(path: &Path) -> bool {
-    nix::unistd::access(path, nix::unistd::AccessFlags::W_OK).is_ok()
+    nix::unistd::access(path, AccessFlags::W_OK).is_ok()
 }
 
 #[cfg(test)]
@@ -316,6 +348,22 @@ mod tests {
             set(&path, *mode);
         }
         (guard, root)
+    }
+
+    #[test]
+    fn an_owner_gets_all_rights_back_even_where_the_directory_cannot_be_opened() {
+        let (_guard, root) = stage(&[("a/", 0o500), ("b/", 0o000), ("c/", 0o550), ("d", 0o400)]);
+        for (name, expected) in [("a", 0o700), ("b", 0o700), ("c", 0o750)] {
+            give_owner_all(&root.join(name)).unwrap();
+            assert_eq!(mode(&root.join(name)), expected, "{name}");
+        }
+        symlink("a", root.join("link")).unwrap();
+        for refused in ["d", "link", "none"] {
+            give_owner_all(&root.join(refused)).unwrap_err();
+        }
+        assert_eq!(mode(&root.join("d")), 0o400);
+        assert_eq!(why_not_create_in(&root), None);
+        assert_eq!(why_not_create_in(&root.join("none")), Some(io::ErrorKind::NotFound));
     }
 
     fn found(root: &Path, rights: Rights) -> Vec<(String, bool, bool)> {

@@ -1,0 +1,117 @@
+//! Judges whether sessions can make a bus in its place and write to it. Pure.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use super::judge_bus::named;
+use crate::doctor::finding::{Finding, Fix, Subject};
+use crate::domain::text::shown_path::ShownPath as _;
+
+const SUBJECT: Subject = Subject::Bus;
+
+/// Why no session can create the bus.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct NoBus {
+    /// The directory in which nothing can be created.
+    pub(super) place: PathBuf,
+    pub(super) why: ErrorKind,
+    /// Whether that directory is this user's.
+    pub(super) is_ours: bool,
+}
+
+/// The parts of a bus that this user may not write to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Closed {
+    pub(super) parts: Vec<String>,
+    /// Whether one of them is a directory of this user's, so that the right to it can be given back.
+    pub(super) has_own_directory: bool,
+}
+
+/// Judges a project that has no bus yet.
+pub(super) fn judge_absent(no_bus: Option<&NoBus>) -> Finding {
+    let Some(NoBus { place, why, is_ours }) = no_bus else {
+        let says = "none yet: the first session that leads or joins here creates it";
+        return Finding::ok(&SUBJECT, "place", says);
+    };
+    let place = place.shown();
+    let (what, remedy) = match why {
+        ErrorKind::ReadOnlyFilesystem => (
+            format!("the file system of {place} can only be read"),
+            "mount it so that it can be written to, or use a project on another".to_owned(),
+        ),
+        _ if *is_ours => (
+            format!("you have no right to create something in {place}"),
+            format!("run `chmod u+rwx {place}`"),
+        ),
+        _ => (
+            format!(
+                "you have no right to create something in {place}, which belongs to another user"
+            ),
+            format!("make {place} yours with `chown`, or use a project in a directory of your own"),
+        ),
+    };
+    Finding::problem(&SUBJECT, "place", format!("no session can create the bus: {what}"), remedy)
+}
+
+/// Judges the parts of a bus that this user may not write to, after and before rights were given back; no finding if there were none.
+pub(super) fn judge_read_only(directory: &Path, now: &Closed, before: &Closed) -> Option<Finding> {
+    let place = directory.shown();
+    if before.parts.is_empty() {
+        return None;
+    }
+    let is_fixed = now.parts.is_empty();
+    let parts = if is_fixed { before } else { now };
+    let says = format!(
+        "you may read {place} but not write to it ({}): commands show the team, and no session can lead or join it",
+        named(&parts.parts)
+    );
+    let says = if is_fixed { format!("{says}; you may write to it now") } else { says };
+    let remedy = format!(
+        "run `chmod -R u+w {place}`, or mount its file system so that it can be written to"
+    );
+    let finding = Finding::problem(&SUBJECT, "writable", says, remedy);
+    let finding = if parts.has_own_directory { finding.with_fix(Fix::OwnRights) } else { finding };
+    Some(Finding { is_fixed, ..finding })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::finding::Level;
+
+    #[test]
+    fn a_place_in_which_nothing_can_be_created_is_a_problem_with_what_helps() {
+        assert_eq!(judge_absent(None).level, Level::Ok);
+        for (why, is_ours, says, remedy) in [
+            (
+                ErrorKind::PermissionDenied,
+                true,
+                "you have no right",
+                "run `chmod u+rwx /p/.claude`",
+            ),
+            (ErrorKind::PermissionDenied, false, "belongs to another user", "with `chown`"),
+            (ErrorKind::ReadOnlyFilesystem, true, "can only be read", "mount it"),
+        ] {
+            let finding = judge_absent(Some(&NoBus { place: "/p/.claude".into(), why, is_ours }));
+            assert_eq!(finding.level, Level::Problem);
+            assert!(
+                finding.says.contains(says) && finding.says.contains("/p/.claude"),
+                "{finding:?}"
+            );
+            assert!(finding.remedy.as_ref().unwrap().contains(remedy), "{finding:?}");
+        }
+    }
+
+    #[test]
+    fn a_bus_that_can_only_be_read_is_to_be_made_writable() {
+        let none = Closed::default();
+        assert!(judge_read_only(Path::new("/p"), &none, &none).is_none());
+        let closed = Closed { parts: vec!["`log`".to_owned()], has_own_directory: true };
+        let finding = judge_read_only(Path::new("/p"), &closed, &closed).unwrap();
+        assert!(finding.says.contains("not write to it (`log`)"), "{}", finding.says);
+        assert!(finding.remedy.unwrap().starts_with("run `chmod -R u+w /p`"));
+        assert_eq!((finding.fix, finding.is_fixed), (Some(Fix::OwnRights), false));
+        let finding = judge_read_only(Path::new("/p"), &none, &closed).unwrap();
+        assert!(finding.is_fixed && finding.says.ends_with("; you may write to it now"));
+    }
+}
