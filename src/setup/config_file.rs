@@ -11,6 +11,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::domain::limits::{MAX_CLIENT_FILE_BYTES, MAX_PROJECT_CLIENT_FILE_BYTES};
+use crate::domain::text::shown_path::ShownPath as _;
 use crate::sys::fs::disk::{belongs_to_us, has_other_names, make_directory};
 use crate::sys::fs::temporary_file::{self, TemporaryFile};
 use crate::sys::fs::{bounded_file, kept_attributes, real_path};
@@ -56,10 +57,15 @@ pub enum ConfigFileError {
     NotText,
     #[error("it is read-only; make it writable (`chmod u+w`) if setup may change it")]
     ReadOnly,
-    #[error("it belongs to another user")]
+    #[error("it belongs to another user; make it yours (`chown`) if setup may change it")]
     OtherOwner,
-    #[error("it belongs to a group that you are not in, so a new file cannot keep that group")]
+    #[error(
+        "it belongs to a group that you are not in, so a new file cannot keep that group; give it a group of yours (`chgrp`) if \
+         setup may change it"
+    )]
     OtherGroup,
+    #[error("you may not write to its directory {}; {what_helps} if setup may change it", directory.shown())]
+    Directory { directory: PathBuf, what_helps: &'static str },
     #[error(
         "it has further names (hard links), which a change would cut off: give it a file of its own (`cp -p`, then `mv`), or edit it by hand"
     )]
@@ -166,7 +172,7 @@ impl ConfigFile {
         self.check_place()?;
         self.may_be_replaced()?;
         let directory = self.path.parent().unwrap_or(Path::new("/"));
-        let made = make_missing(directory)?;
+        let made = make_missing(directory).map_err(|error| self.in_directory(error))?;
         let written = self.write_and_rename(text);
         if written.is_err() {
             remove_empty(&made);
@@ -177,7 +183,7 @@ impl ConfigFile {
 
     fn write_and_rename(&self, text: &str) -> Result<(), ConfigFileError> {
         temporary_file::sweep(&self.path);
-        let new = TemporaryFile::beside(&self.path)?;
+        let new = TemporaryFile::beside(&self.path).map_err(|error| self.in_directory(error))?;
         new.file().write_all(text.as_bytes())?;
         if self.text.is_some() {
             let old = bounded_file::open(&self.path)?;
@@ -199,8 +205,23 @@ impl ConfigFile {
         self.check_place()?;
         self.may_be_replaced()?;
         self.check_unchanged()?;
-        fs::remove_file(&self.path)?;
-        Ok(())
+        fs::remove_file(&self.path).map_err(|error| self.in_directory(error))
+    }
+
+    /// Names the directory where it is the reason of an error, with what helps.
+    fn in_directory(&self, error: io::Error) -> ConfigFileError {
+        let found = self.path.ancestors().skip(1).find(|directory| directory.is_dir());
+        match found {
+            Some(directory) if error.kind() == io::ErrorKind::PermissionDenied => {
+                let what_helps = if belongs_to_us(directory) {
+                    "make it writable (`chmod u+w`)"
+                } else {
+                    "make it yours (`chown`)"
+                };
+                ConfigFileError::Directory { directory: directory.to_owned(), what_helps }
+            }
+            _ => error.into(),
+        }
     }
 
     /// Removes the temporary files that a killed setup has left beside the file.
@@ -353,6 +374,21 @@ mod tests {
         let huge = fs::File::create(home.path().join("huge")).unwrap();
         huge.set_len(MAX_CLIENT_FILE_BYTES + 1).unwrap();
         assert!(refusal("huge").starts_with("it is longer than"));
+    }
+
+    #[test]
+    fn a_directory_that_refuses_a_new_file_is_named_with_what_helps() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path().canonicalize().unwrap();
+        let file = ConfigFile::read(&home.join("none/a.json"), None).unwrap();
+        let refused = file.in_directory(io::ErrorKind::PermissionDenied.into()).to_string();
+        let expected = format!(
+            "you may not write to its directory {}; make it writable (`chmod u+w`) if setup may change it",
+            home.display()
+        );
+        assert_eq!(refused, expected);
+        let full = file.in_directory(io::ErrorKind::StorageFull.into());
+        assert!(matches!(full, ConfigFileError::Io(_)), "{full}");
     }
 
     #[test]

@@ -25,6 +25,9 @@ const FOLDER: &str = "setup";
 /// The end of the name of an original, in place of the `.json` of its record.
 const ORIGINAL: &str = ".original";
 
+/// The end of the name of a copy of a file from which entries without a record were removed.
+const COPY: &str = ".before-remove";
+
 /// The letters of the name of a record.
 const NAME_LETTERS: usize = 16;
 
@@ -256,6 +259,16 @@ impl Records {
     /// Returns the path of a file's record.
     pub fn record_path(&self, record: &SetupRecord) -> PathBuf {
         self.directory.path().join(format!("{}.json", name_of(&record.file)))
+    }
+
+    /// Keeps a copy of a file before entries without a record are removed from it, for the user. Returns its path.
+    pub fn keep_copy(&self, file: &Path, text: &str) -> io::Result<PathBuf> {
+        self.keep_made()?;
+        // By its content, so that no later copy takes its place.
+        let content = sha256(text.as_bytes());
+        let name = format!("{}-{}{COPY}", name_of(file), &content[..NAME_LETTERS]);
+        self.directory.write(&name, text.as_bytes())?;
+        Ok(self.directory.path().join(name))
     }
 
     /// Removes the record of a change that was undone. The folder goes at the end of the run.

@@ -1,8 +1,8 @@
 //! Setup's edits in the files of a client of which setup has no record, recognized by their form: pure functions of the files' texts.
 //!
 //! Records get lost with the state directory, and a project that was moved has none at its new path. An edit counts as setup's only if
-//! setup writes exactly that for a program of our name at an absolute path; numbers, which users tune, may differ. What names no
-//! program (the permission for the server `bridge`) counts only beside such an edit, and only if no other entry `bridge` needs it.
+//! setup writes exactly that for a program of our name at an absolute path; numbers, which users tune, may differ. An entry with further
+//! fields is its user's work. What names no program (the permission for the server `bridge`) counts only beside such an edit, and only if no other entry `bridge` needs it.
 
 use std::path::Path;
 
@@ -18,12 +18,10 @@ const MOST_PROGRAMS: usize = 8;
 /// Setup's edits in one file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recognized {
-    /// The edits to remove. The value of an entry has only the fields that setup writes.
+    /// The edits to remove.
     pub ours: FileEdits,
     /// The programs that these edits start.
     pub programs: Vec<String>,
-    /// The names of the fields that the user has added to our entry.
-    pub further_fields: Vec<String>,
     /// The places, each by its keys, that name this program or its server in a form that setup does not write.
     pub others: Vec<String>,
 }
@@ -103,7 +101,6 @@ struct Present {
     places: Vec<Place>,
     ours: Vec<JsonEdit>,
     programs: Vec<String>,
-    further_fields: Vec<String>,
 }
 
 impl Present {
@@ -126,7 +123,7 @@ impl Present {
             };
             places.push(Place { path: path.to_owned(), is_list, values });
         }
-        Ok(Self { places, ours: Vec::new(), programs: Vec::new(), further_fields: Vec::new() })
+        Ok(Self { places, ours: Vec::new(), programs: Vec::new() })
     }
 
     /// Moves the values that have the form of these edits to our edits.
@@ -148,14 +145,8 @@ impl Present {
                 }
                 continue;
             }
-            for mut value in place.values.extract_if(.., |value| has_form(value, expected, true)) {
+            for value in place.values.extract_if(.., |value| has_form(value, expected, false)) {
                 let path = path.to_owned();
-                if let Some(fields) = value.as_object_mut() {
-                    let further = fields.keys().filter(|key| expected.get(key.as_str()).is_none());
-                    self.further_fields.extend(further.cloned());
-                    // Their values may be keys, and these edits are shown.
-                    fields.retain(|key, _| expected.get(key).is_some());
-                }
                 self.ours.push(JsonEdit::Entry(Entry { path, value }));
             }
         }
@@ -171,7 +162,7 @@ impl Present {
         };
         let others = self.places.iter().filter(is_left).map(|place| place.path.join(".")).collect();
         let ours = kind.of_same_kind(self.ours);
-        Recognized { ours, programs: self.programs, further_fields: self.further_fields, others }
+        Recognized { ours, programs: self.programs, others }
     }
 }
 

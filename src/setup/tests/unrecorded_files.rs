@@ -95,16 +95,20 @@ fn edits_without_purpose(edits: &FileEdits) -> String {
 }
 
 #[test]
-fn numbers_may_differ_and_fields_of_the_user_are_named_but_not_shown() {
+fn numbers_may_differ_and_an_entry_with_fields_of_the_user_stays() {
     let text = json!({ "mcpServers": { "bridge": {
         "type": "stdio", "command": "/b/cli-team-bridge", "args": ["orchestrator"], "timeout": 600_000,
         "env": { "KEY": "SECRET" },
     } } });
     let text = text.to_string();
     let found = look_at(&[&text, "{}"]);
-    assert_eq!((count(&found[0]), count(&found[1])), (1, 0));
-    assert_eq!(found[0].further_fields, ["env"]);
+    assert_eq!((count(&found[0]), count(&found[1])), (0, 0));
+    assert_eq!(found[0].others, ["mcpServers.bridge"]);
     assert!(!format!("{found:?}").contains("SECRET"));
+    let text =
+        text.replace(r#","env":{"KEY":"SECRET"}"#, "").replace(r#""env":{"KEY":"SECRET"},"#, "");
+    let found = look_at(&[&text, "{}"]);
+    assert_eq!(count(&found[0]), 1);
     assert_eq!(take_out(&text, &found[0].ours).unwrap(), "{\"mcpServers\":{}}");
 }
 

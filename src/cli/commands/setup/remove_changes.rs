@@ -67,7 +67,7 @@ pub(super) fn run(
     let stays = |place: &Option<MissingPlace>| place.is_some() && project.is_none();
     let is_all = selected.len() == all.len() && unreadable.is_empty() && !missing.iter().any(stays);
     let copy = records.program()?.filter(|_| is_all);
-    let unrecorded = match project {
+    let mut unrecorded = match project {
         // A place that is gone has no files.
         Some(gone) if !gone.is_dir() => Unrecorded::default(),
         _ => Unrecorded::look(arguments, project, places, records),
@@ -75,11 +75,23 @@ pub(super) fn run(
     let has_recorded = !selected.is_empty() || copy.is_some();
     let mut planned = Vec::new();
     let mut refused: Vec<_> = unreadable.iter().map(ToString::to_string).collect();
-    refused.extend(unrecorded.refused.iter().cloned());
-    if !has_recorded && unrecorded.is_empty() && refused.is_empty() {
-        output::tell(
-            "Nothing to undo: setup has no such changes on record, and found no entry of its form.",
-        );
+    let asking = Asking::of(arguments);
+    let is_named_client = !arguments.clients.is_empty();
+    // Where setup has records, an entry without one is most likely the user's, and what was restored just now may look like setup's.
+    if has_recorded || !refused.is_empty() || (asking == Asking::Yes && !is_named_client) {
+        unrecorded.leave(project, &later_call());
+    }
+    if !unrecorded.is_empty() {
+        let (is_changed, further) = unrecorded.remove(asking, records)?;
+        refused.extend(further);
+        if !is_changed {
+            output::tell("Nothing was changed.");
+        }
+        unrecorded.tell_notes();
+        return end(is_changed, &refused, &later_call());
+    }
+    if !has_recorded && refused.is_empty() {
+        output::tell("Nothing to undo: setup has no such changes on record.");
         unrecorded.tell_notes();
         return Ok(format!("next: `{} setup` connects your clients.", later_call()));
     }
@@ -103,12 +115,10 @@ pub(super) fn run(
         }
     }
     planned.iter().for_each(show);
-    unrecorded.show();
     if let Some(copy) = &copy {
         output::say(&format!("\n{}, setup's copy of this program: removed", quoted(&copy.path)));
     }
-    let asking = Asking::of(arguments);
-    let has_changes = !planned.is_empty() || !unrecorded.is_empty() || copy.is_some();
+    let has_changes = !planned.is_empty() || copy.is_some();
     if has_changes {
         asking.refuse_without_terminal()?;
     }
@@ -120,7 +130,6 @@ pub(super) fn run(
                 Err(error) => refused.push(format!("{}: {error}", quoted(&one.record.file))),
             }
         }
-        refused.extend(unrecorded.remove());
         if let Some(copy) = copy.filter(|_| refused.is_empty()) {
             remove_copy(&copy)?;
             records.forget_program()?;
@@ -129,8 +138,12 @@ pub(super) fn run(
         output::tell("Nothing was changed.");
     }
     unrecorded.tell_notes();
+    end(is_agreed, &refused, &later_call())
+}
+
+/// Returns the next step, or what could not be undone.
+fn end(is_agreed: bool, refused: &[String], call: &str) -> Result<String, Failure> {
     if refused.is_empty() {
-        let call = later_call();
         return Ok(if is_agreed {
             format!("next: restart the clients that are open. `{call} setup` connects them again.")
         } else {

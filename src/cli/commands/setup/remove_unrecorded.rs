@@ -1,15 +1,19 @@
 //! The part of `setup --remove` for clients of which setup has no record: shows what has the form of setup's edits, and removes
-//! exactly that.
+//! exactly that, after a copy of the file was kept.
+//!
+//! A user may have written the same by hand, so the form alone is no consent: each file is asked about, or its client is named.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use super::questions::Asking;
 use super::setup_arguments::SetupArguments;
 use super::shown_edits;
-use crate::cli::{Failure, output};
+use crate::cli::{Failure, output, with_hint};
 use crate::config::quoted;
+use crate::domain::text::shell_word::shell_word;
 use crate::setup::clients::CLIENTS;
 use crate::setup::config_file::ConfigFile;
-use crate::setup::edits::config_edit::{PROGRAM, named_fields};
+use crate::setup::edits::config_edit::PROGRAM;
 use crate::setup::known_client::{Client, ClientFile, Places, Server};
 use crate::setup::local_entry;
 use crate::setup::setup_record::Records;
@@ -18,6 +22,7 @@ use crate::setup::unrecorded_edits::{Recognized, recognize, take_out};
 
 /// A file with edits of setup.
 struct PlannedFile {
+    client: &'static str,
     now: ConfigFile,
     found: Recognized,
     after: String,
@@ -30,7 +35,7 @@ pub(super) struct Unrecorded {
     /// What stays although it names this program, or because its file cannot be read.
     notes: Vec<String>,
     /// The files that cannot be changed, each with its reason.
-    pub(super) refused: Vec<String>,
+    refused: Vec<String>,
 }
 
 impl Unrecorded {
@@ -60,7 +65,7 @@ impl Unrecorded {
                 }
                 None => local_entry::find_all(client, places).is_ok_and(|found| found.is_empty()),
             };
-            all.look_at(&files_for, !has_no_local, project, records);
+            all.look_at(client.name, &files_for, !has_no_local, project, records);
         }
         all.note_copy(&place_of_copy(&places.home), records);
         all
@@ -68,6 +73,7 @@ impl Unrecorded {
 
     fn look_at(
         &mut self,
+        client: &'static str,
         files_for: &impl Fn(&str) -> Vec<ClientFile>,
         has_local: bool,
         project: Option<&Path>,
@@ -113,7 +119,7 @@ impl Unrecorded {
             if found.ours.is_empty() {
                 continue;
             }
-            match plan(file, found) {
+            match plan(client, file, found) {
                 Ok(planned) => self.planned.push(planned),
                 Err(error) => self.refused.push(format!("{path}: {error}")),
             }
@@ -130,16 +136,67 @@ impl Unrecorded {
         }
     }
 
+    /// Says whether nothing has the form of setup's edits.
     pub(super) fn is_empty(&self) -> bool {
-        self.planned.is_empty()
+        self.planned.is_empty() && self.refused.is_empty()
+    }
+
+    /// Leaves everything as it is, and notes how it is removed. `call` is how the user calls this program.
+    pub(super) fn leave(&mut self, project: Option<&Path>, call: &str) {
+        let scope = project.map(|project| shell_word(&project.to_string_lossy()));
+        let scope = scope.map_or_else(String::new, |project| format!(" --project {project}"));
+        for file in self.planned.drain(..) {
+            self.notes.push(format!(
+                "{}: setup has no record of the entries in its form there, and you may have written them. \
+                 `{call} setup --remove{scope} --client {}` removes them",
+                quoted(&file.now.path),
+                file.client,
+            ));
+        }
+        self.notes.append(&mut self.refused);
+    }
+
+    /// Shows the edits, and removes those of each file that the user agrees to. Returns whether something was removed, and the changes
+    /// that could not be made.
+    pub(super) fn remove(
+        &self,
+        asking: Asking,
+        records: &Records,
+    ) -> Result<(bool, Vec<String>), Failure> {
+        let mut refused = self.refused.clone();
+        let mut is_changed = false;
+        self.show();
+        if asking == Asking::NoTerminal && !self.planned.is_empty() {
+            return Err(with_hint(
+                "there is no terminal to ask at, so nothing was changed",
+                "run this in a terminal, or add --yes and a --client NAME for each client whose entries are to go",
+            ));
+        }
+        for file in &self.planned {
+            let path = quoted(&file.now.path);
+            if !asking.agrees(&format!("Remove this from {path}?"))? {
+                continue;
+            }
+            match file.remove(records) {
+                Ok(copy) => {
+                    is_changed = true;
+                    let copy = quoted(&copy);
+                    output::tell(&format!(
+                        "Removed setup's entries from {path} (as it was: {copy})."
+                    ));
+                }
+                Err(error) => refused.push(format!("{path}: {error}")),
+            }
+        }
+        Ok((is_changed, refused))
     }
 
     /// Prints the edits.
-    pub(super) fn show(&self) {
+    fn show(&self) {
         if !self.planned.is_empty() {
             output::say(
-                "\nsetup has no record of these files, so it goes by the form of what is in them. It cannot restore the \
-                 original files: only this is removed, and the rest stays as it is now.",
+                "\nsetup has no record of these files, so it goes by the form of what is in them; you may have written it \
+                 yourself. It cannot restore the original files: only this is removed, and the rest stays as it is now.",
             );
         }
         for file in &self.planned {
@@ -147,24 +204,7 @@ impl Unrecorded {
             for line in shown_edits::lines('-', &file.found.ours) {
                 output::say(&format!("  {line}"));
             }
-            if !file.found.further_fields.is_empty() {
-                let fields = named_fields(&file.found.further_fields);
-                output::say(&format!("    with the fields that were added to it: {fields}"));
-            }
         }
-    }
-
-    /// Removes the edits. Returns the changes that could not be made.
-    pub(super) fn remove(&self) -> Vec<String> {
-        let mut refused = Vec::new();
-        for file in &self.planned {
-            let path = quoted(&file.now.path);
-            match file.now.replace(&file.after) {
-                Ok(_) => output::tell(&format!("Removed setup's entries from {path}.")),
-                Err(error) => refused.push(format!("{path}: {error}")),
-            }
-        }
-        refused
     }
 
     /// Prints what stays.
@@ -175,8 +215,18 @@ impl Unrecorded {
     }
 }
 
-fn plan(now: ConfigFile, found: Recognized) -> Result<PlannedFile, Failure> {
+impl PlannedFile {
+    /// Removes the edits. Returns the path of the copy of the file as it was.
+    fn remove(&self, records: &Records) -> Result<PathBuf, Failure> {
+        let copy =
+            records.keep_copy(&self.now.path, self.now.text.as_deref().unwrap_or_default())?;
+        self.now.replace(&self.after)?;
+        Ok(copy)
+    }
+}
+
+fn plan(client: &'static str, now: ConfigFile, found: Recognized) -> Result<PlannedFile, Failure> {
     let after = take_out(now.text.as_deref().unwrap_or_default(), &found.ours)?;
     now.may_be_replaced()?;
-    Ok(PlannedFile { now, found, after })
+    Ok(PlannedFile { client, now, found, after })
 }

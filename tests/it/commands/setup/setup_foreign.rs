@@ -165,7 +165,7 @@ async fn an_entry_for_one_project_keeps_its_permission_when_setup_removes_by_for
     let mut all = json(&stage.home().join(".claude.json"));
     all["projects"]["/a/project"] = json!({ "mcpServers": { "bridge": { "command": "sh" } } });
     write(&stage, ".claude.json", &all.to_string());
-    let (is_done, said) = setup(&stage, &["--remove", "--yes"]).await;
+    let (is_done, said) = setup(&stage, &["--remove", "--yes", "--client", "claude-code"]).await;
     assert!(is_done, "{said}");
     let left = json(&stage.home().join(".claude.json"));
     assert!(left["mcpServers"].get("bridge").is_none(), "{left}");

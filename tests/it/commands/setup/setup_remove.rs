@@ -44,10 +44,18 @@ async fn without_records_remove_shows_and_removes_what_has_the_form_of_setup() {
     assert!(!is_done && said.contains("there is no terminal to ask at"), "{said}");
     same(&before, &everything(&stage));
 
-    let mut terminal = Terminal::run_with(&stage, &["setup", "--remove"], (100, 140));
-    terminal.until_shows("Undo this? [y/N]").await;
-    terminal.press("y\n");
-    assert_eq!(terminal.ended("Removed setup's entries").await, Some(0));
+    let (is_done, said) = setup(&stage, &["--remove", "--yes"]).await;
+    assert!(is_done && said.contains("setup --remove --client zed` removes them"), "{said}");
+    same(&before, &everything(&stage));
+
+    let mut terminal = Terminal::run_with(&stage, &["setup", "--remove"], (160, 300));
+    for file in
+        [".claude.json", ".claude/settings.json", ".codex/config.toml", ".config/zed/settings.json"]
+    {
+        terminal.until_shows(&format!("{file}\"? [y/N]")).await;
+        terminal.press("y\n");
+    }
+    assert_eq!(terminal.ended("next: restart the clients").await, Some(0));
     let claude = json(&stage.home().join(".claude.json"));
     let left = serde_json::json!({ "mcpServers": { "other": { "env": { "KEY": "SECRET" } } } });
     assert_eq!(claude, left);
@@ -57,7 +65,8 @@ async fn without_records_remove_shows_and_removes_what_has_the_form_of_setup() {
     let zed = read(&stage, ".config/zed/settings.json");
     assert!(zed.contains("// mine") && zed.contains("// dark"), "{zed}");
     for (path, text) in everything(&stage) {
-        assert!(!text.contains("cli-team-bridge"), "{}: {text}", path.display());
+        let is_copy = path.extension().is_some_and(|end| end == "before-remove");
+        assert!(is_copy || !text.contains("cli-team-bridge"), "{}: {text}", path.display());
     }
     let (is_done, said) = setup(&stage, &["--remove", "--yes"]).await;
     assert!(is_done && said.contains("Nothing to undo"), "{said}");
@@ -99,6 +108,47 @@ async fn with_a_record_an_entry_of_the_user_in_the_form_of_setup_stays() {
     assert!(!stage.home().join(".claude").exists(), "{said}");
 }
 
+/// As README prints it, and as setup would write it too.
+fn by_hand(further: &str) -> String {
+    format!(
+        "{{ \"mcpServers\": {{ \"bridge\": {{ \"command\": \"/x/cli-team-bridge\", \"args\": [\"orchestrator\"], \"timeout\": 150000{further} }} }} }}\n"
+    )
+}
+
+#[tokio::test]
+async fn remove_leaves_entries_that_setup_never_wrote_however_often_it_runs() {
+    let stage = stage(&[]);
+    for file in [".gemini/settings.json", ".qwen/settings.json"] {
+        write(&stage, file, &by_hand(""));
+    }
+    let before = everything(&stage);
+    let (is_done, said) = setup(&stage, &["--yes", "--client", "gemini"]).await;
+    assert!(is_done, "{said}");
+    for _ in 0..2 {
+        let (is_done, said) = setup(&stage, &["--remove", "--yes"]).await;
+        let hint = "setup --remove --client qwen` removes them";
+        assert!(is_done && said.contains(hint), "{said}");
+        same(&before, &everything(&stage));
+    }
+}
+
+#[tokio::test]
+async fn of_a_file_from_which_entries_go_by_their_form_a_copy_is_kept() {
+    let stage = stage(&[]);
+    write(&stage, ".qwen/settings.json", &by_hand(""));
+    write(&stage, ".gemini/settings.json", &by_hand(", \"env\": { \"A\": \"1\" }"));
+    let clients = ["--client", "qwen", "--client", "gemini"];
+    let (is_done, said) = setup(&stage, &[&["--remove", "--yes"], &clients[..]].concat()).await;
+    assert!(
+        is_done && said.contains("gemini/settings.json\": `mcpServers.bridge` names"),
+        "{said}"
+    );
+    assert!(!read(&stage, ".qwen/settings.json").contains("bridge"), "{said}");
+    assert_eq!(read(&stage, ".gemini/settings.json"), by_hand(", \"env\": { \"A\": \"1\" }"));
+    let copy = said.split("(as it was: \"").nth(1).and_then(|rest| rest.split('"').next());
+    assert_eq!(fs::read_to_string(copy.unwrap()).unwrap(), by_hand(""));
+}
+
 #[tokio::test]
 async fn a_moved_project_loses_its_entries_at_its_new_place() {
     let stage = stage(&[("claude", IDLE), ("cursor", IDLE)]);
@@ -109,7 +159,9 @@ async fn a_moved_project_loses_its_entries_at_its_new_place() {
     assert!(is_done, "{said}");
     fs::rename(&old, &new).unwrap();
     let named = new.to_str().unwrap();
-    let (is_done, said) = setup(&stage, &["--remove", "--yes", "--project", named]).await;
+    let clients = ["--client", "claude-code", "--client", "cursor"];
+    let (is_done, said) =
+        setup(&stage, &[&["--remove", "--yes", "--project", named], &clients[..]].concat()).await;
     assert!(is_done && said.contains("setup has no record of these files"), "{said}");
     for file in [".mcp.json", ".claude/settings.local.json", ".cursor/mcp.json"] {
         let text = fs::read_to_string(new.join(file)).unwrap();
@@ -123,7 +175,9 @@ async fn a_moved_project_loses_its_entries_at_its_new_place() {
     assert!(said.contains(&forget), "{said}");
     let (is_done, said) = setup(&stage, &["--remove", "--yes", "--project", named]).await;
     assert!(is_done && said.contains("it has none of setup's changes"), "{said}");
-    assert!(!stage.home().join(".local/state/cli-team-bridge/setup").exists());
+    let kept = fs::read_dir(stage.home().join(".local/state/cli-team-bridge/setup")).unwrap();
+    let mut kept = kept.map(|entry| entry.unwrap().path());
+    assert!(kept.all(|path| !path.extension().is_some_and(|end| end == "original")));
     assert!(!old.exists());
 }
 
@@ -210,7 +264,8 @@ async fn of_a_group_with_a_hook_of_the_user_only_ours_is_taken_out() {
         if !is_recorded {
             lose_records(&stage);
         }
-        let (is_done, said) = setup(&stage, &["--remove", "--yes"]).await;
+        let (is_done, said) =
+            setup(&stage, &["--remove", "--yes", "--client", "claude-code"]).await;
         assert!(is_done, "{said}");
         assert!(said.contains("remove it by hand if you do not need it"), "{said}");
         let left = json(&path);
@@ -254,7 +309,7 @@ async fn without_records_the_copy_of_the_program_stays_and_is_named() {
     let output = program.current_dir(stage.project()).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     lose_records(&stage);
-    let (is_done, said) = setup(&stage, &["--remove", "--yes"]).await;
+    let (is_done, said) = setup(&stage, &["--remove", "--yes", "--client", "claude-code"]).await;
     assert!(is_done && said.contains("Removed setup's entries from"), "{said}");
     let why = "cli-team-bridge\": setup may have made this copy of the program";
     assert!(said.contains(why), "{said}");
