@@ -95,7 +95,7 @@ pub(super) enum Command {
     Deny(DenyArguments),
     /// Cancel a task or a workflow.
     Cancel(CancelArguments),
-    /// Stop an agent once its turn is over, and at the latest after 20 s.
+    /// Stop an agent once its turn is over, after 20 s at the latest.
     Stop(StopArguments),
     /// Kill an agent and all its processes.
     Kill(KillArguments),

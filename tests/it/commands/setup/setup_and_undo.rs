@@ -169,7 +169,7 @@ async fn a_damaged_record_is_named_and_the_other_changes_are_undone() {
     // Setup has made that file, so there is no original.
     assert!(said.contains("no original is kept beside it. Remove this record"), "{said}");
     fs::remove_file(&damaged).unwrap();
-    let (is_done, said) = setup(&stage, &["--remove", "--yes"]).await;
+    let (is_done, said) = setup(&stage, &["--remove", "--yes", "--client", "codex"]).await;
     assert!(is_done && said.contains("setup has no record of these files"), "{said}");
     let text = fs::read_to_string(stage.home().join(".codex/config.toml")).unwrap();
     assert!(!text.contains("bridge"), "{text}");
