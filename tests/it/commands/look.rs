@@ -420,7 +420,10 @@ async fn a_bus_that_can_only_be_read_is_looked_at_and_named_by_doctor() {
     let (_, said) = on_a_read_only_disk(&stage, &["tasks"]).unwrap();
     assert!(said.contains("cay"), "{said}");
     let (_, said) = on_a_read_only_disk(&stage, &["doctor", "--no-start"]).unwrap();
-    assert!(said.contains("but not write to it (`bus.json`, `lock`, `log`"), "{said}");
+    assert!(
+        said.contains("but not write to it (the directory itself, `bus.json`, `lock` and "),
+        "{said}"
+    );
     assert!(said.contains("chmod -R u+w"), "{said}");
     let (code, said) = on_a_read_only_disk(&stage, &["orchestrator", "--adopt"]).unwrap();
     assert_eq!(code, Some(1), "{said}");
