@@ -267,12 +267,14 @@ async function scrolls(browser) {
   assert.equal(await page.locator("script").count(), 1);
   assert.equal(await page.locator("main img").count(), 0);
 
-  const rows = page.locator(".letters > li");
+  const messages = "#letters > li, .letters.is-older > li";
+  const rows = page.locator(messages);
   const scrolling = performance.now();
   let count = 0;
   while (count < 10_000) {
     await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight));
-    await page.waitForFunction((before) => document.querySelectorAll(".letters > li").length > before, count);
+    const isLonger = ([rows, before]) => document.querySelectorAll(rows).length > before;
+    await page.waitForFunction(isLonger, [messages, count]);
     count = await rows.count();
   }
   say(`milliseconds to scroll down ${count} messages`, Math.round(performance.now() - scrolling));
