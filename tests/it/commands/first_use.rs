@@ -285,7 +285,10 @@ async fn without_a_terminal_the_lines_of_an_approval_ask_nobody_at_one() {
     until("it waits", || !stage.events_of("step_asked").is_empty()).await;
     until("it says so", || child.stderr_tail().contains("waits for approval")).await;
     let said = child.stderr_tail();
-    assert!(said.contains("approval: answer with `cli-team-bridge allow` in another terminal"), "{said}");
+    assert!(
+        said.contains("approval: answer with `cli-team-bridge allow` in another terminal"),
+        "{said}"
+    );
     let pid = Pid::from_raw(i32::try_from(child.pid()).unwrap());
     kill(pid, Signal::SIGTERM).unwrap();
     tokio::time::timeout(DEADLINE, child.exited()).await.unwrap();
