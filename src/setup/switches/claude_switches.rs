@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::find_switches::{hooks_off, setting_in, texts};
+use super::find_switches::{hooks_off, quoted_word, setting_in, texts};
 use super::name_pattern::fits;
+use crate::domain::limits::NAMED_IN_CLIENT_FILE;
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::setup::edits::config_edit::key_of;
 use crate::setup::known_client::{EntryInUse, EntryScope, SERVER, Switch, SwitchEffect};
@@ -86,7 +87,13 @@ fn denied_tools(used: &EntryInUse<'_>, settings: &Settings) -> Option<Switch> {
     let mut hidden = tools.clone();
     hidden.retain(|tool| rules.iter().any(|rule| hides(rule, tool)));
     let setting = settings.named("permissions.deny");
-    let named = rules.iter().map(|rule| format!("`{rule}`")).collect::<Vec<_>>().join(", ");
+    let first = rules.iter().take(NAMED_IN_CLIENT_FILE);
+    let named = first.map(|rule| quoted_word(rule)).collect::<Vec<_>>().join(", ");
+    let more = match rules.len().saturating_sub(NAMED_IN_CLIENT_FILE) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let named = named + &more;
     let remedy = settings.remedy(&format!("remove {named} from {setting}"));
     used.hiding(&hidden, &format!("{named} among {setting}"), remedy)
 }
@@ -101,9 +108,9 @@ fn denied_server(used: &EntryInUse<'_>, settings: &Settings) -> Option<Switch> {
     let denied = settings.value["deniedMcpServers"].as_array()?;
     let command = command_line(used);
     let is_ours = |one: &&Value| one["serverName"] == SERVER || one["serverCommand"] == command;
-    let ours = denied.iter().find(is_ours)?;
+    let ours = quoted_word(&denied.iter().find(is_ours)?.to_string());
     let setting = settings.named("deniedMcpServers");
-    Some(used.off(&setting, settings.remedy(&format!("remove `{ours}` from {setting}"))))
+    Some(used.off(&setting, settings.remedy(&format!("remove {ours} from {setting}"))))
 }
 
 /// Returns the first file of the machine's own settings in which a key is `true`.
@@ -128,7 +135,8 @@ fn has_strict(one: &Settings, part: &str) -> bool {
     one.is_managed && (*value == true || texts(value).contains(&part))
 }
 
-/// Judges the lists of allowed servers, which count together, or the machine's own alone if these say so. If one has a command, servers that are commands are allowed by it alone.
+/// Judges the lists of allowed servers, which count together, or the machine's own alone if these say so. If one has a command, servers
+/// that are commands are allowed by it alone.
 fn not_allowed(used: &EntryInUse<'_>, settings: &[Settings]) -> Option<Switch> {
     let key = "allowedMcpServers";
     let is_managed_only = managed_with(settings, "allowManagedMcpServersOnly").is_some();
@@ -149,7 +157,7 @@ fn not_allowed(used: &EntryInUse<'_>, settings: &[Settings]) -> Option<Switch> {
     }
     let first = lists.first()?;
     let setting = first.named(key);
-    let remedy = first.remedy(&format!("add `{ours}` to {setting}"));
+    let remedy = first.remedy(&format!("add {} to {setting}", quoted_word(&ours.to_string())));
     let what = if by_command { "its command" } else { "it" };
     Some(used.off(&format!("{setting}, which does not name {what}"), remedy))
 }

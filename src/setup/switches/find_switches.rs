@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::domain::limits::NAMED_IN_CLIENT_FILE;
+use crate::domain::limits::{CLIENT_WORD_CHARS, NAMED_IN_CLIENT_FILE};
 use crate::domain::text::shown_path::ShownPath as _;
+use crate::domain::text::visible_letters::beginning;
 use crate::domain::tool_names::{ENDPOINT_TOOLS, LEADING_TOOLS};
 use crate::setup::config_file::ConfigFile;
 use crate::setup::edits::config_edit::names_bridge;
@@ -156,6 +157,11 @@ pub(super) fn hooks_off(setting: &str, remedy: &str) -> Switch {
 /// Names a setting with its file.
 pub(super) fn setting_in(key: &str, file: &Path) -> String {
     format!("`{key}` in {}", file.shown())
+}
+
+/// Quotes what stands in a client's file, which a repository may have brought: its beginning.
+pub(super) fn quoted_word(word: &str) -> String {
+    format!("`{}`", beginning(word, CLIENT_WORD_CHARS))
 }
 
 /// Returns the texts of a list.

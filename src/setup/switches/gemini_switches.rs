@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::find_switches::{hooks_off, setting_in, texts};
+use super::find_switches::{hooks_off, quoted_word, setting_in, texts};
 use super::name_pattern::fits;
 use super::tool_lists::{EntryFields, of_entry};
 use crate::domain::text::shown_path::ShownPath as _;
@@ -145,7 +145,8 @@ fn by_lists(
         let found: Vec<_> = excluded.into_iter().filter(|pattern| names(pattern)).collect();
         if let Some(first) = found.first() {
             let setting = setting_in("mcp.excluded", file);
-            let remedy = format!("if the bridge should run, remove `{first}` from {setting}");
+            let remedy =
+                format!("if the bridge should run, remove {} from {setting}", quoted_word(first));
             switches.push(used.off(&setting, remedy));
         }
     }
