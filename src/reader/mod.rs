@@ -17,5 +17,5 @@ pub use self::read_board::{board, board_again, held_sessions};
 pub use self::recent_history::{History, last_stretches};
 pub use self::trace_exchange::{TraceOutcome, trace};
 pub use self::unlisted_turn::{UnlistedTurn, unlisted_turn};
-pub use self::walk_log::{walk, walk_all};
+pub use self::walk_log::{fold_back, walk, walk_all};
 pub use self::whole_task::{WholeTask, no_such_task, whole_task};

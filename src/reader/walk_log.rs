@@ -30,6 +30,29 @@ pub fn walk(
     }
 }
 
+/// Folds the last parts of the log, and twice as many each time, until the fold has enough or has the whole log. Returns it, and where the
+/// log continues. `begin` makes a fold that has nothing yet.
+pub fn fold_back<F>(
+    bus: &mut Follower,
+    begin: impl Fn() -> F,
+    take: impl Fn(&mut F, &Entry, &State, &mut dyn Texts),
+    has_enough: impl Fn(&F) -> bool,
+) -> Result<(F, LogPosition), LogError> {
+    let parts = bus.parts()?;
+    let mut back = 1;
+    loop {
+        let first = parts.len().saturating_sub(back);
+        let from = parts.get(first).copied().unwrap_or_default();
+        let mut fold = begin();
+        let next =
+            walk(bus, from, &mut |entry, state, texts| take(&mut fold, entry, state, texts))?;
+        if first == 0 || has_enough(&fold) {
+            return Ok((fold, next));
+        }
+        back *= 2;
+    }
+}
+
 /// Calls a function with each entry of the whole log.
 pub fn walk_all(
     bus: &mut Follower,

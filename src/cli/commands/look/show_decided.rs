@@ -6,7 +6,7 @@ use crate::cli::{Failure, output};
 use crate::domain::limits;
 use crate::domain::text::visible_letters::quoted;
 use crate::domain::time::iso8601;
-use crate::reader::{LogTexts, walk};
+use crate::reader::{LogTexts, fold_back};
 use crate::view::{Decided, Decisions};
 
 /// The most decisions that are held while the log is read: a few megabytes.
@@ -38,31 +38,26 @@ pub(super) fn show_decided(
     Ok(())
 }
 
-/// Reads the log in parts, from its end back, until it has enough of what was decided.
+/// Returns the last that fit, oldest first.
 fn last_decided(
     bus: &mut Follower,
     member: Option<&str>,
     most: usize,
 ) -> Result<Vec<Decided>, Failure> {
-    let parts = bus.parts()?;
     let is_of = |row: &&Decided| member.is_none_or(|name| row.concerns(name));
-    let mut back = 1;
-    loop {
-        let first = parts.len().saturating_sub(back);
-        let from = parts.get(first).copied().unwrap_or_default();
-        let mut decisions = Decisions::new(MOST_HELD);
-        walk(bus, from, &mut |entry, state, texts| decisions.take(entry, state, texts))?;
+    let (decisions, _) = fold_back(
+        bus,
+        || Decisions::new(MOST_HELD),
+        Decisions::take,
         // Of earlier entries the state knows the ends of disagreements alone.
-        if first == 0 || decisions.of_entries().filter(is_of).count() >= most {
-            let (state, texts) = bus.state_and_texts();
-            let mut shown = decisions.all(state, &mut LogTexts(texts));
-            shown.retain(|row| is_of(&row));
-            shown.truncate(most);
-            shown.reverse();
-            return Ok(shown);
-        }
-        back *= 2;
-    }
+        |decisions| decisions.of_entries().filter(is_of).count() >= most,
+    )?;
+    let (state, texts) = bus.state_and_texts();
+    let mut shown = decisions.all(state, &mut LogTexts(texts));
+    shown.retain(|row| is_of(&row));
+    shown.truncate(most);
+    shown.reverse();
+    Ok(shown)
 }
 
 /// Returns what was decided as lines: who did and what holds, and where to read more.

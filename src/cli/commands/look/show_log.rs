@@ -7,15 +7,16 @@ use clap::Args;
 use super::bell::Bell;
 use super::log_filter::LogFilter;
 use super::open_to_look::{OpenedBus, Place, no_team};
-use crate::bus::event::LogPosition;
+use crate::bus::event::{Entry, LogPosition};
+use crate::bus::state::State;
 use crate::bus::storage::LogError;
 use crate::bus::storage::file::{Follower, Listening};
 use crate::cli::{Failure, output};
 use crate::domain::time::iso8601;
 use crate::domain::wait_times;
-use crate::reader::walk;
+use crate::reader::{fold_back, walk};
 use crate::sys::backoff::Backoff;
-use crate::view::{Happening, Happenings};
+use crate::view::{Happening, Happenings, Texts};
 
 /// The pauses between looks without notifications while nothing happens.
 const LOOKS: Backoff = Backoff::new(wait_times::POLL, wait_times::LONGEST_POLL);
@@ -49,12 +50,11 @@ pub(crate) fn run(arguments: &LogArguments) -> Result<(), Failure> {
         output::tell(&no_team(&root));
         return Ok(());
     };
-    let mut happenings = Happenings::default();
-    let (past, next) = past(&mut bus, arguments, &mut happenings)?;
-    for happening in &past {
+    let (Past { mut happenings, found, .. }, next) = past(&mut bus, arguments)?;
+    for happening in &found {
         print(arguments, happening);
     }
-    if past.is_empty()
+    if found.is_empty()
         && let Some(asked) = arguments.filter.asked()
     {
         let far = if arguments.follow { " so far" } else { "" };
@@ -81,38 +81,33 @@ fn line(happening: &Happening) -> String {
     format!("{time}Z  {:<10}  {}", happening.topic.as_str(), happening.words)
 }
 
-/// Returns the past happenings to show, oldest first, and where the log continues. Reads the log in parts, from its end back, until it
-/// has enough.
-fn past(
-    bus: &mut Follower,
-    arguments: &LogArguments,
-    happenings: &mut Happenings,
-) -> Result<(VecDeque<Happening>, LogPosition), Failure> {
-    let parts = bus.parts()?;
+/// The past happenings that fit, of the last parts of the log.
+#[derive(Default)]
+struct Past {
+    happenings: Happenings,
+    /// Oldest first.
+    found: VecDeque<Happening>,
+    /// The seq and the time of the first entry.
+    begins: Option<(u64, i64)>,
+}
+
+/// Returns the past happenings to show, and where the log continues.
+fn past(bus: &mut Follower, arguments: &LogArguments) -> Result<(Past, LogPosition), Failure> {
     let is_limited = arguments.filter.since.is_none() && arguments.filter.after.is_none();
     let most = if is_limited { arguments.last } else { usize::MAX };
-    let mut back = 1;
-    loop {
-        let first = parts.len().saturating_sub(back);
-        let from = parts.get(first).copied().unwrap_or_default();
-        let mut found = VecDeque::new();
-        let mut begins = None;
-        *happenings = Happenings::default();
-        let next = walk(bus, from, &mut |entry, state, texts| {
-            begins.get_or_insert((entry.seq, entry.ts));
-            let fitting = happenings.of(entry, state, texts).into_iter();
-            found.extend(fitting.filter(|happening| arguments.filter.fits(happening)));
-            while found.len() > most {
-                found.pop_front();
-            }
-        })?;
-        let ends = begins.and_then(|(seq, at)| arguments.filter.ends_before(seq, at));
-        let is_enough = if is_limited { found.len() >= most } else { ends == Some(true) };
-        if is_enough || first == 0 {
-            return Ok((found, next));
+    let take = |past: &mut Past, entry: &Entry, state: &State, texts: &mut dyn Texts| {
+        past.begins.get_or_insert((entry.seq, entry.ts));
+        let fitting = past.happenings.of(entry, state, texts).into_iter();
+        past.found.extend(fitting.filter(|happening| arguments.filter.fits(happening)));
+        while past.found.len() > most {
+            past.found.pop_front();
         }
-        back *= 2;
-    }
+    };
+    let has_enough = |past: &Past| {
+        let ends = past.begins.and_then(|(seq, at)| arguments.filter.ends_before(seq, at));
+        if is_limited { past.found.len() >= most } else { ends == Some(true) }
+    };
+    Ok(fold_back(bus, Past::default, take, has_enough)?)
 }
 
 /// Prints what happens from a position on, until the output has no reader or the bus is gone.

@@ -13,7 +13,7 @@ use crate::domain::limits;
 use crate::domain::text::counted::counted_as;
 use crate::domain::text::visible_letters::quoted;
 use crate::domain::time::iso8601;
-use crate::reader::{LogTexts, walk};
+use crate::reader::{LogTexts, fold_back};
 use crate::view::{ConflictRow, Conversation, Letter, Receipt, ReceiptStatus, ThreadEnd};
 
 /// The most messages that are held while the log is read: a few megabytes.
@@ -115,32 +115,25 @@ struct Shown {
     disagreements: BTreeMap<String, ConflictRow>,
 }
 
-/// Reads the log in parts, from its end back, until it has enough.
+/// Returns the last that fit, and what belongs to them.
 fn last(bus: &mut Follower, arguments: &MessagesArguments) -> Result<Shown, Failure> {
-    let parts = bus.parts()?;
-    let mut back = 1;
-    loop {
-        let first = parts.len().saturating_sub(back);
-        let from = parts.get(first).copied().unwrap_or_default();
-        let mut conversation = Conversation::new(MOST_HELD, limits::PROMPT_CHARS);
-        walk(bus, from, &mut |entry, state, texts| conversation.take(entry, state, texts))?;
-        let newest = conversation.letters().rev().filter(|letter| fits(letter, arguments));
-        let mut letters: Vec<_> = newest.take(arguments.last).cloned().collect();
-        if letters.len() >= arguments.last || first == 0 {
-            letters.reverse();
-            let left_out = |letter: &&Letter| {
-                arguments.unseen
-                    && is_hidden_notice(letter, arguments)
-                    && is_wanted(letter, arguments)
-            };
-            let left_out = conversation.letters().filter(left_out).count();
-            let is_asked = arguments.thread.is_some();
-            let disagreements =
-                if is_asked { disagreements(bus, &letters) } else { BTreeMap::new() };
-            return Ok(Shown { letters, left_out, disagreements });
-        }
-        back *= 2;
-    }
+    let fit = |letter: &&Letter| fits(letter, arguments);
+    let (conversation, _) = fold_back(
+        bus,
+        || Conversation::new(MOST_HELD, limits::PROMPT_CHARS),
+        Conversation::take,
+        |conversation| conversation.letters().filter(fit).count() >= arguments.last,
+    )?;
+    let newest = conversation.letters().rev().filter(fit);
+    let mut letters: Vec<_> = newest.take(arguments.last).cloned().collect();
+    letters.reverse();
+    let left_out = |letter: &&Letter| {
+        arguments.unseen && is_hidden_notice(letter, arguments) && is_wanted(letter, arguments)
+    };
+    let left_out = conversation.letters().filter(left_out).count();
+    let is_asked = arguments.thread.is_some();
+    let disagreements = if is_asked { disagreements(bus, &letters) } else { BTreeMap::new() };
+    Ok(Shown { letters, left_out, disagreements })
 }
 
 /// Returns the disagreements in the threads of messages, as far as the state still has them.
