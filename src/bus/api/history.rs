@@ -72,7 +72,7 @@ impl Bus {
             Some(position) => position,
             None => self.oldest()?,
         };
-        let mut found = Vec::new();
+        let (mut found, mut ids) = (Vec::new(), BTreeSet::new());
         loop {
             if let Some(parts) = parts {
                 match parts.range(position.segment..).next() {
@@ -93,10 +93,11 @@ impl Bus {
                 messages.extend(self.addressed_later(&entry, reader));
                 messages.retain(is_found);
                 // One that has passed on and come back is in the log once for each time.
-                messages.retain(|one| found.iter().all(|known: &Message| known.id != one.id));
+                messages.retain(|one| !ids.contains(&one.id));
                 if !found.is_empty() && found.len() + messages.len() > max {
                     return Ok((found, Some(at)));
                 }
+                ids.extend(messages.iter().map(|message| message.id.clone()));
                 found.extend(messages);
                 if found.len() >= max {
                     let after = rest.peek().map_or(next, |(position, _)| *position);
@@ -266,4 +267,30 @@ fn messages_of(state: &State, entry: &Entry, at: LogPosition, reader: &Name) -> 
         messages.push(Message { deliveries, ..message });
     }
     messages
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::bus::storage::Log as _;
+    use crate::bus::storage::contract::{append, joined, name, sent};
+    use crate::bus::storage::in_memory::Store;
+    use crate::sys::clock;
+
+    #[test]
+    fn a_message_that_passed_on_and_came_back_is_there_once() {
+        let store = Store::new(Arc::new(clock::now));
+        let mut log = store.log();
+        let mut replica = log.open().unwrap();
+        let id = MessageId::from_bits(5);
+        let again = Event::MessageAddressed { id, to: vec![name("member-2")].into() };
+        for event in [joined(1), joined(2), sent(5, "for you"), again.clone(), again] {
+            append(&mut log, &mut replica, vec![event]).unwrap();
+        }
+        let bus = Bus::open(Box::new(store.log())).unwrap();
+        let (found, _) = bus.history(None, |_| true, &name("member-2"), 10).unwrap();
+        assert_eq!(found.len(), 1);
+    }
 }
