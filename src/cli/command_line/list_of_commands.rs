@@ -109,7 +109,7 @@ pub(super) enum Command {
     Demo(DemoArguments),
     /// Print a script that completes commands and flags in a shell.
     Completions(CompletionsArguments),
-    /// Print the manual page, or write the pages of all commands.
+    /// Print a manual page, or write the pages of all commands.
     Man(ManArguments),
 }
 

@@ -29,7 +29,7 @@ Examples:
   cli-team-bridge messages                  the last 20 messages
   cli-team-bridge messages --unseen         those that somebody has not seen yet
   cli-team-bridge messages --resolved       those whose thread was resolved, with its summary
-  cli-team-bridge messages --decided        what was agreed, decided, answered and allowed, not each message
+  cli-team-bridge messages --decided        what was agreed, decided, answered and allowed
   cli-team-bridge messages --member codex   those from and to one member")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct MessagesArguments {
@@ -47,8 +47,8 @@ pub(crate) struct MessagesArguments {
     /// Only the first messages of resolved threads, with who has resolved each, and the summary.
     #[arg(long)]
     resolved: bool,
-    /// What has been decided instead of the messages: how disagreements ended, announced decisions, resolved threads, answers to questions
-    /// for you, and what was allowed, denied and approved.
+    /// Instead of messages, what has been decided: how disagreements ended, announced decisions, resolved threads, answers to questions for
+    /// you, and what was allowed, denied and approved.
     #[arg(long, conflicts_with_all = ["unseen", "resolved", "notices", "thread"])]
     decided: bool,
     /// Also the notices of the bridge, and its farewells to agents that are stopped.
