@@ -118,6 +118,9 @@ pub const WISH_TAKEN: Duration = Duration::from_secs(5);
 /// A command waits for the lock of the bus. Then it is withdrawn with the error that the bus is busy.
 pub const BUS_BUSY: Duration = Duration::from_secs(2);
 
+/// A command is given its place by the server of a bus that several machines share.
+pub const SERVER: Duration = Duration::from_secs(5);
+
 /// A joining session waits for its name while the holder is live: a client that restarts its server closes the old one first.
 pub const NAME: Duration = Duration::from_secs(5);
 

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
+use super::append_in_order::append_in_order;
 use super::agents_json;
 use super::heartbeats::{HeartbeatIntervals, Heartbeats, HeartbeatsSeen, ObservedSession};
 use super::look_at_members::CheckSchedule;
@@ -212,7 +213,11 @@ impl Worker {
     fn append_by_itself(&mut self, shared: &BusShared, operation: Operation) {
         let command =
             Command { id: random_ids::command(), by: None, received: Vec::new(), operation };
-        let synced = match shared.append(&command) {
+        let appended = match shared.order.clone() {
+            Some(order) => append_in_order(shared, &*order, &command).map(Some),
+            None => shared.append(&command),
+        };
+        let synced = match appended {
             Ok(None) => {
                 // The other process writes due events itself.
                 self.retry_at = Some(Instant::now() + NEXT_TRY);

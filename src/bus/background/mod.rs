@@ -1,6 +1,7 @@
 //! The threads behind a bus handle: syncing, waiting commands, heartbeats, and checks of other members.
 
 pub(crate) mod agents_json;
+mod append_in_order;
 pub(crate) mod bus_thread;
 pub mod heartbeats;
 pub(crate) mod look_at_members;

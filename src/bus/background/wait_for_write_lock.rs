@@ -8,11 +8,13 @@ use std::sync::{Arc, Weak, mpsc};
 
 use tokio::sync::oneshot;
 
+use super::append_in_order::append_in_order;
 use crate::bus::error::BusError;
 use crate::bus::rules::Command;
 use crate::bus::shared::withdrawal::{WithdrawOnDrop, Withdrawal};
 use crate::bus::shared::{BusShared, Queued, Receipt, no_thread};
-use crate::bus::storage::{LogError, WriteTurn};
+use crate::bus::storage::{LogError, Sequencer, WriteTurn};
+
 use crate::domain::wait_times;
 use crate::sys::mutex::lock;
 
@@ -56,7 +58,11 @@ fn start(shared: Weak<BusShared>, turn: Arc<dyn WriteTurn>) -> io::Result<mpsc::
     let (sender, inbox) = mpsc::channel::<Queued>();
     std::thread::Builder::new().name("bus-queue".to_owned()).spawn(move || {
         while let Ok(queued) = inbox.recv() {
-            serve(&shared, &*turn, queued);
+            let order = shared.upgrade().and_then(|shared| shared.order.clone());
+            match order {
+                Some(order) => serve_in_order(&shared, &*order, queued),
+                None => serve(&shared, &*turn, queued),
+            }
             turn.release();
         }
     })?;
@@ -89,6 +95,18 @@ pub(crate) fn serve(shared: &Weak<BusShared>, turn: &dyn WriteTurn, queued: Queu
     };
     // The waiting future may have been dropped.
     let _ = reply.send(outcome);
+}
+
+/// Does a command through the server that keeps the order, unless it has been withdrawn meanwhile.
+fn serve_in_order(shared: &Weak<BusShared>, order: &dyn Sequencer, queued: Queued) {
+    let Queued { command, withdrawal, reply } = queued;
+    if !withdrawal.begin() {
+        return;
+    }
+    if let Some(shared) = shared.upgrade() {
+        // The waiting future may have been dropped.
+        let _ = reply.send(append_in_order(&shared, order, &command));
+    }
 }
 
 #[cfg(test)]

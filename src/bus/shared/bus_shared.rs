@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use tokio::sync::{oneshot, watch};
 
-use super::core::Core;
+use super::core::{Core, ProposedCommand};
 use super::jobs::{Job, Queued};
 use super::read_trouble::ReadTrouble;
 use super::receipt::Receipt;
@@ -15,7 +15,7 @@ use crate::bus::error::BusError;
 use crate::bus::event::Event;
 use crate::bus::replica::Replica;
 use crate::bus::rules::Command;
-use crate::bus::storage::{Durability, Log, LogError, WriteTurn};
+use crate::bus::storage::{Durability, Log, LogError, SequencedLine, Sequencer, WriteTurn};
 use crate::sys::mutex::lock;
 
 /// The shared part of a bus.
@@ -25,6 +25,8 @@ pub(crate) struct BusShared {
     changed: watch::Sender<u64>,
     pub(crate) durability: Arc<dyn Durability>,
     pub(crate) turn: Arc<dyn WriteTurn>,
+    /// The server that keeps the order, if the log is a mirror.
+    pub(crate) order: Option<Arc<dyn Sequencer>>,
     /// The channel to the thread of waiting commands, once there is one.
     pub(crate) queue: Mutex<Option<mpsc::Sender<Queued>>>,
     /// The last failure to read the log that no command could report.
@@ -37,6 +39,7 @@ impl BusShared {
         Self {
             durability: log.durability(),
             turn: log.turn(),
+            order: log.sequencer(),
             core: Mutex::new(Core::new(log, replica)),
             jobs,
             changed,
@@ -61,6 +64,9 @@ impl BusShared {
         if core.closed {
             return Err(BusError::Closed);
         }
+        if self.order.is_some() {
+            return Ok(None);
+        }
         self.append_in(core, command)
     }
 
@@ -78,13 +84,60 @@ impl BusShared {
         let seq = core.replica.next_seq;
         drop(core);
         self.publish(seq);
-        if let Ok(Some(receipt)) = &appended
-            && receipt.events.iter().any(Event::changes_roster)
-        {
+        if let Ok(Some(receipt)) = &appended {
+            self.show(&receipt.events);
+        }
+        appended
+    }
+
+    /// Has the view of members written anew, if these events change it.
+    fn show(&self, events: &[Event]) {
+        if events.iter().any(Event::changes_roster) {
             // An error means that the bus thread has ended, after it had written the view for the last time.
             let _ = self.jobs.send(Job::View);
         }
-        appended
+    }
+
+    /// Does something in the turn to write to a mirror, for which the calling thread waits.
+    pub(crate) fn in_turn<T>(
+        &self,
+        work: impl FnOnce() -> Result<T, BusError>,
+    ) -> Result<T, BusError> {
+        loop {
+            self.turn.wait()?;
+            if self.core().hold_turn(true)? {
+                break;
+            }
+        }
+        let done = work();
+        self.core().hold_turn(false)?;
+        done
+    }
+
+    /// Decides what a command is to append, in the turn to write.
+    pub(crate) fn propose(&self, command: &Command) -> Result<ProposedCommand, BusError> {
+        Ok(self.core().propose(command)?)
+    }
+
+    /// Takes lines that have their place, in the turn to write. Returns their events.
+    pub(crate) fn take(&self, lines: &[SequencedLine]) -> Result<Vec<Event>, BusError> {
+        let mut core = self.core();
+        let events = core.take(lines)?;
+        let seq = core.replica.next_seq;
+        drop(core);
+        self.publish(seq);
+        self.show(&events);
+        Ok(events)
+    }
+
+    /// Returns the seq of the next event, as far as this process knows.
+    pub(crate) fn next_seq(&self) -> u64 {
+        self.core().replica.next_seq.max(1)
+    }
+
+    /// Says whether a mirror has a long text.
+    pub(crate) fn has_text(&self, id: uuid::Uuid) -> bool {
+        self.core().log.mirror().is_some_and(|mirror| mirror.has_text(id))
     }
 
     /// Syncs the appended entries: on this thread if that is quick, else on the bus thread.

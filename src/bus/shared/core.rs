@@ -5,10 +5,14 @@ use std::collections::BTreeSet;
 use super::receipt::Receipt;
 use crate::bus::error::BusError;
 use crate::bus::replica::Replica;
-use crate::bus::rules::{self, Command, DeadSession};
-use crate::bus::state::Session;
-use crate::bus::storage::{Appended, Hold, Log, Presence, Verdict};
+use crate::bus::event::Event;
+use crate::bus::rules::{self, Command, DeadSession, Refusal};
+use crate::bus::state::{Session, State};
+use crate::bus::storage::{
+    Appended, Hold, Log, LogError, Mirror, Presence, Proposed, ProposedLine, SequencedLine, Verdict,
+};
 use crate::domain::ids::SessionId;
+use crate::domain::time::Now;
 
 /// The log, its replica, and the sessions of this process.
 pub(crate) struct Core {
@@ -74,6 +78,49 @@ impl Core {
     }
 }
 
+/// What a command proposes to a log whose order a server keeps.
+pub(crate) enum ProposedCommand {
+    Line(ProposedLine),
+    /// There is nothing to do, or it was done before.
+    Done,
+    Refused(Refusal),
+}
+
+impl Core {
+    fn mirror(&mut self) -> Result<(&mut dyn Mirror, &mut Replica), LogError> {
+        let mirror = self.log.mirror().ok_or(LogError::Removed)?;
+        Ok((mirror, &mut self.replica))
+    }
+
+    /// Begins or ends the turn to write to the mirror, which the calling thread has waited for. Says whether it has it.
+    pub(super) fn hold_turn(&mut self, is_held: bool) -> Result<bool, LogError> {
+        self.mirror()?.0.hold_turn(is_held)
+    }
+
+    /// Decides what a command is to append.
+    pub(super) fn propose(&mut self, command: &Command) -> Result<ProposedCommand, LogError> {
+        let (mirror, replica) = self.mirror()?;
+        let mut refusal = None;
+        let proposed = mirror.propose(replica, &mut |replica, now| {
+            verdict(&replica.state, now, command, &mut refusal)
+        })?;
+        Ok(match (proposed, refusal) {
+            (Proposed::Line(line), _) => ProposedCommand::Line(line),
+            (Proposed::Refused, Some(reason)) => ProposedCommand::Refused(reason),
+            (Proposed::Refused | Proposed::Nothing, _) => ProposedCommand::Done,
+        })
+    }
+
+    /// Takes lines that have their place, and wakes the sessions of this machine that they concern. Returns their events.
+    pub(super) fn take(&mut self, lines: &[SequencedLine]) -> Result<Vec<Event>, LogError> {
+        let (mirror, replica) = self.mirror()?;
+        let entries = mirror.take(replica, lines)?;
+        let events: Vec<_> = entries.into_iter().flat_map(|entry| entry.events).collect();
+        self.log.wake(&rules::concerned(&self.replica.state, &events));
+        Ok(events)
+    }
+}
+
 /// Appends what the rules decide about a command. A refusal is an error.
 pub(crate) fn append_command(
     log: &mut dyn Log,
@@ -81,21 +128,24 @@ pub(crate) fn append_command(
     command: &Command,
 ) -> Result<Appended, BusError> {
     let mut refusal = None;
-    let appended = log.append(replica, &mut |replica, now| match rules::decide(
-        &replica.state,
-        now,
-        command,
-    ) {
-        Ok(Some(proposal)) => Verdict::Append(proposal),
-        Ok(None) => Verdict::Nothing,
-        Err(reason) => {
-            refusal = Some(reason);
-            Verdict::Refused
-        }
+    let appended = log.append(replica, &mut |replica, now| {
+        verdict(&replica.state, now, command, &mut refusal)
     })?;
     match (appended, refusal) {
         // The last verdict set this reason.
         (Appended::Refused, Some(reason)) => Err(reason.into()),
         (appended, _) => Ok(appended),
+    }
+}
+
+/// Asks the rules about a command, and keeps the reason of a refusal.
+fn verdict(state: &State, now: Now, command: &Command, refusal: &mut Option<Refusal>) -> Verdict {
+    match rules::decide(state, now, command) {
+        Ok(Some(proposal)) => Verdict::Append(proposal),
+        Ok(None) => Verdict::Nothing,
+        Err(reason) => {
+            *refusal = Some(reason);
+            Verdict::Refused
+        }
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{
-    Appended, Decide, Durability, Hold, LogError, LogPosition, Presence, Replica, Standing,
-    WriteTurn,
+    Appended, Decide, Durability, Hold, LogError, LogPosition, Mirror, Presence, Replica, Sequencer,
+    Standing, WriteTurn,
 };
 use crate::bus::event::{Entry, Event};
 use crate::domain::ids::{SessionId, TaskId};
@@ -32,6 +32,16 @@ pub trait Log: Send {
         replica: &mut Replica,
         decide: &mut Decide<'_>,
     ) -> Result<Appended, LogError>;
+
+    /// Returns the server that keeps the order, if the log is a mirror. Then nothing is appended but through it.
+    fn sequencer(&self) -> Option<Arc<dyn Sequencer>> {
+        None
+    }
+
+    /// Returns the log as a mirror, if it is one.
+    fn mirror(&mut self) -> Option<&mut dyn Mirror> {
+        None
+    }
 
     /// Returns a handle that waits for the turn to write, usable from another thread.
     fn turn(&self) -> Arc<dyn WriteTurn>;

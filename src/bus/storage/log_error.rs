@@ -55,6 +55,15 @@ pub enum LogError {
         /// The bytes that the log names.
         stored: u64,
     },
+    /// The server that keeps the order of the bus cannot be reached.
+    #[error("the server of the bus, {server}, cannot be reached: {reason}")]
+    Away { server: String, reason: String },
+    /// The server refuses to serve, or must not be used.
+    #[error("cannot use the server of the bus, {server}: {reason}")]
+    Unfit { server: String, reason: String },
+    /// The server has another line than the one that follows here.
+    #[error("the server of the bus has event {seq} where {expected} follows here: it is another bus, or has lost its newest part")]
+    OutOfOrder { seq: u64, expected: u64 },
     /// The operating system reported an error.
     #[error("failed to {action} `{}`: {source}", path.shown())]
     Io {

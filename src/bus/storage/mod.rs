@@ -13,6 +13,8 @@ pub mod file;
 pub(crate) mod format_versions;
 pub mod in_memory;
 mod log_error;
+pub mod postgres;
+mod sequencer;
 mod session_presence;
 pub(in crate::bus) mod session_standing;
 pub(crate) mod stored_text;
@@ -22,6 +24,9 @@ pub use self::append_outcome::{Appended, Decide, Verdict};
 pub use self::bus_log::{Log, OnWakeup};
 pub use self::durability::Durability;
 pub use self::log_error::LogError;
+pub use self::sequencer::{
+    Mirror, Proposed, ProposedLine, Sequenced, SequencedLine, Sequencer,
+};
 pub use self::session_presence::{Hold, Presence, Standing};
 pub use self::write_turn::WriteTurn;
 pub use super::event::{LogPosition, Proposal};

@@ -17,14 +17,14 @@ use super::{
 };
 use crate::bus::event::{Entry, Event};
 use crate::bus::storage::{
-    Appended, Decide, Durability, Hold, Log, LogError, LogPosition, OnWakeup, Presence, Replica,
-    Standing, WriteTurn,
+    Appended, Decide, Durability, Hold, Log, LogError, LogPosition, Mirror, OnWakeup, Presence,
+    Replica, Sequencer, Standing, WriteTurn,
 };
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::time::Now;
 use crate::sys::fs::disk::{self, Disk};
-use crate::sys::fs::file_lock::LockFile;
+use crate::sys::fs::file_lock::{Guard, LockFile};
 
 /// The log of one project in files, as one process uses it.
 pub struct FileLog {
@@ -48,6 +48,8 @@ pub struct FileLog {
     pub(super) put_aside: Option<String>,
     /// Whether the bus has this version's format, as far as this process has looked.
     pub(super) is_raised: bool,
+    /// The turn to write, while a line of a mirror gets its place.
+    pub(super) turn: Option<Guard>,
     /// The transcripts that have reached their limit.
     pub(super) full_transcripts: BTreeSet<TaskId>,
 }
@@ -142,6 +144,7 @@ impl FileLog {
             damage: DamageReport::default(),
             put_aside: None,
             is_raised: bus_json::is_raised(&*disk, directory),
+            turn: None,
             full_transcripts: BTreeSet::new(),
             directory: directory.to_owned(),
             disk,
@@ -173,6 +176,14 @@ impl Log for FileLog {
         decide: &mut Decide<'_>,
     ) -> Result<Appended, LogError> {
         self.append_decided(replica, decide)
+    }
+
+    fn sequencer(&self) -> Option<Arc<dyn Sequencer>> {
+        self.options.sequencer.clone()
+    }
+
+    fn mirror(&mut self) -> Option<&mut dyn Mirror> {
+        self.options.sequencer.is_some().then_some(self as &mut dyn Mirror)
     }
 
     fn turn(&self) -> Arc<dyn WriteTurn> {

@@ -26,6 +26,7 @@ mod io_failure;
 mod log;
 mod log_options;
 mod long_texts;
+mod mirror;
 mod open_to_read;
 mod origin;
 mod presence_files;

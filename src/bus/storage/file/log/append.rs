@@ -22,9 +22,9 @@ use crate::sys::fs::file_lock::Guard;
 const UNLOCKED_READS: usize = 4;
 
 /// A line that is ready to be written, unless another process appends first.
-struct Prepared {
-    entry: Entry,
-    line: Vec<u8>,
+pub(crate) struct Prepared {
+    pub(crate) entry: Entry,
+    pub(crate) line: Vec<u8>,
 }
 
 /// The outcome of a decision, with the line to append.
@@ -181,18 +181,47 @@ impl FileLog {
         let line = prepared.line.strip_suffix(b"\n");
         self.tail = line.and_then(|line| Tail::of(line, replica.place));
         self.damaged_end = None;
+        self.snapshot_if_due(replica, before, prepared.entry.ts);
+        Ok(Appended::Written(prepared.entry))
+    }
+
+    /// Writes a line that has its place in the order of a sequencer, for the holder of the lock, and reads it into the replica.
+    pub(crate) fn write_sequenced(
+        &mut self,
+        replica: &mut Replica,
+        (entry, line): (&Entry, &[u8]),
+        unfinished: u64,
+    ) -> Result<(), LogError> {
+        if !self.lock.is_in_place() {
+            return Err(LogError::Removed);
+        }
+        self.raise_for(entry)?;
+        self.sync_before_roll(replica)?;
+        let before = replica.next_seq.max(1);
+        let target = self.target(replica, entry.seq, unfinished)?;
+        self.write_once(&target, line)?;
+        let path = self.segments.path(target.segment);
+        let end = target.offset + line.len() as u64;
+        self.syncer.continues_in(target.segment);
+        self.syncer.appended((target.segment, end), &target.file, path);
+        self.read_locked(replica, usize::MAX)?;
+        self.snapshot_if_due(replica, before, entry.ts);
+        Ok(())
+    }
+
+    /// Writes a snapshot if the append of the events from `before` on made one due.
+    fn snapshot_if_due(&mut self, replica: &Replica, before: u64, wall_ms: i64) {
         let step = self.options.snapshot_events;
         if before / step != replica.next_seq / step
             && !replica.skipped_events
             && (self.is_raised || replica.state.last_number().is_some())
             && self.has_grown(replica.place)
         {
-            let now_ms = replica.state.seen_ms(prepared.entry.ts);
+            let now_ms = replica.state.seen_ms(wall_ms);
             let clean_up = self.clean_up.clone();
             let afterwards = move |written: &Replica| clean_up.run(&written.still_needed(), now_ms);
             self.snapshots.write(replica, &self.syncer, afterwards);
         }
-        Ok(Appended::Written(prepared.entry))
     }
 
     /// Raises the format of the bus before the first line that begins a session in this version's way.
@@ -278,7 +307,7 @@ fn error_for(decision: &AppendDecision, error: LogError) -> LogError {
     }
 }
 
-fn prepare(seq: u64, now: Now, proposal: Proposal, directory: &Path) -> Result<Prepared, LogError> {
+pub(crate) fn prepare(seq: u64, now: Now, proposal: Proposal, directory: &Path) -> Result<Prepared, LogError> {
     if !line_format::has_room(seq, proposal.events.len()) {
         let reason = format!(
             "its log has no numbers left after {seq}, so another program has written into it: stop \

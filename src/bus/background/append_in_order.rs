@@ -1,0 +1,94 @@
+//! Appending to a bus whose order a server keeps: propose, ask the server, write into the mirror what has its place by then.
+//!
+//! It blocks on the network, so only the bus's own threads do it. Nothing is locked meanwhile but the mirror's write lock, which keeps the
+//! other processes of this machine from asking for the same place.
+
+use std::time::Instant;
+
+use crate::bus::error::BusError;
+use crate::bus::rules::Command;
+use crate::bus::shared::{BusShared, ProposedCommand, Receipt};
+use crate::bus::storage::{LogError, Sequenced, SequencedLine, Sequencer};
+use crate::domain::wait_times;
+
+/// Appends a command. The caller has the turn to write.
+pub(crate) fn append_in_order(
+    shared: &BusShared,
+    order: &dyn Sequencer,
+    command: &Command,
+) -> Result<Receipt, BusError> {
+    let until = Instant::now() + wait_times::SERVER;
+    shared.in_turn(|| {
+        let mut receipt = Receipt::default();
+        loop {
+            let outcome = match shared.propose(command)? {
+                ProposedCommand::Line(line) => {
+                    store_texts(shared, order, &line.texts, until)?;
+                    match order.put(&line, until)? {
+                        Sequenced::Accepted => {
+                            let is_command = line.command == command.id;
+                            let line = SequencedLine {
+                                seq: line.seq,
+                                bytes: line.bytes,
+                                texts: line.texts,
+                            };
+                            receipt.events.extend(shared.take(&[line])?);
+                            // Otherwise the line held only due events, and the command comes next.
+                            if is_command {
+                                return Ok(receipt);
+                            }
+                            continue;
+                        }
+                        Sequenced::Behind => None,
+                    }
+                }
+                ProposedCommand::Done => Some(Ok(())),
+                ProposedCommand::Refused(refusal) => Some(Err(refusal.into())),
+            };
+            // What was decided holds if nothing newer has its place.
+            let newer = pull(shared, order, until)?;
+            match outcome {
+                Some(outcome) if newer == 0 => return outcome.map(|()| receipt),
+                _ if Instant::now() >= until => {
+                    return Err(LogError::Busy { holder: "other machines".to_owned() }.into());
+                }
+                _ => {}
+            }
+        }
+    })
+}
+
+/// Brings the mirror up to what the server has. The caller has the turn to write, and is in it. Returns the number of new lines.
+pub(crate) fn pull(
+    shared: &BusShared,
+    order: &dyn Sequencer,
+    until: Instant,
+) -> Result<usize, BusError> {
+    let mut pulled = 0;
+    loop {
+        let lines = order.lines_from(shared.next_seq(), until)?;
+        if lines.is_empty() {
+            return Ok(pulled);
+        }
+        for id in lines.iter().flat_map(|line| &line.texts) {
+            if !shared.has_text(*id) {
+                shared.durability.put_blob(*id, &order.text(*id, until)?)?;
+            }
+        }
+        shared.take(&lines)?;
+        pulled += lines.len();
+    }
+}
+
+fn store_texts(
+    shared: &BusShared,
+    order: &dyn Sequencer,
+    texts: &[uuid::Uuid],
+    until: Instant,
+) -> Result<(), BusError> {
+    for id in texts {
+        let text = shared.core().log.get_blob(*id)?;
+        order.put_text(*id, &text, until)?;
+    }
+    Ok(())
+}

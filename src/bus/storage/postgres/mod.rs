@@ -1,0 +1,15 @@
+//! PostgreSQL as the sequencer of a bus that several machines share.
+//!
+//! One row a line, under the seq of its first event; the row of the team's head is compared and moved in the same statement, so the order
+//! of the seqs is the order of the commits, without holes. A sequence would give numbers that become visible in another order.
+
+mod connection;
+mod line_order;
+mod schema;
+#[cfg(test)]
+mod test_server;
+#[cfg(test)]
+mod tests;
+
+pub use self::line_order::PostgresOrder;
+pub use self::schema::create;
