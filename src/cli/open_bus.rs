@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::{Failure, hidden_agents, load_config};
-use crate::bus::storage::LogError;
 use crate::bus::storage::file::known_buses;
 use crate::bus::storage::file::{BUS_JSON, FileLog, Foreign, Networks, Options, Origin, Proof};
+use crate::bus::storage::{LogError, OrderedBy};
 use crate::bus::{Bus, BusError, Joining, Membership};
 use crate::config::Config;
 use crate::domain::env_vars;
@@ -111,6 +111,23 @@ pub(super) fn open_bus_in_use(directory: &Path) -> Result<Option<Bus>, BusError>
     let options = Options { origin, networks: Networks::Allowed, ..Options::default() };
     let log = FileLog::open_present(directory, &disk, options)?;
     log.map(|log| Bus::open(Box::new(log))).transpose()
+}
+
+/// Returns who keeps the order of a bus: none of a bus in files alone. The outer none means that there is no bus that was created here.
+pub(super) fn order_of(directory: &Path) -> Result<Option<Option<OrderedBy>>, LogError> {
+    let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+    let origin = proven(Foreign::PutAside);
+    let options = Options { origin, networks: Networks::Allowed, ..Options::default() };
+    let log = FileLog::open_present(directory, &disk, options)?;
+    Ok(log.map(|log| log.order()))
+}
+
+/// Makes a bus the mirror of one that a server orders, or opens it if it is.
+pub(super) fn create_mirror(directory: &Path, order: &OrderedBy) -> Result<Bus, Failure> {
+    let origin = proven(foreign(false));
+    let options = Options { origin, order: Some(order.clone()), ..Options::default() };
+    let log = FileLog::open(directory, Arc::new(RealDisk), options)?;
+    Bus::open(Box::new(log)).map_err(|error| error.to_string().into())
 }
 
 /// Finds a live agent on any bus that this user has created, with `find` for each bus. Blocks, and opens only buses with live

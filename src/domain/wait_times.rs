@@ -121,6 +121,18 @@ pub const BUS_BUSY: Duration = Duration::from_secs(2);
 /// A command is given its place by the server of a bus that several machines share.
 pub const SERVER: Duration = Duration::from_secs(5);
 
+/// A machine asks the server of its team for what is new, also where no notification comes.
+pub const POLL_SERVER: Duration = Duration::from_secs(1);
+
+/// The lease of a machine beats.
+pub const HOST_BEAT: Duration = Duration::from_secs(2);
+
+/// A machine whose lease has not beaten for this time is dead.
+pub const HOST_SILENT: Duration = Duration::from_secs(30);
+
+/// A machine whose connection has been closed for this time is dead: one that lives opens another within a few beats.
+pub const HOST_APART: Duration = Duration::from_secs(8);
+
 /// A joining session waits for its name while the holder is live: a client that restarts its server closes the old one first.
 pub const NAME: Duration = Duration::from_secs(5);
 

@@ -16,13 +16,16 @@ use std::sync::{Arc, MutexGuard, Weak};
 use tokio::sync::watch;
 
 use crate::bus::background::heartbeats::HeartbeatIntervals;
-use crate::bus::background::{bus_thread, one_boot_at_a_time, wait_for_write_lock};
+use crate::bus::background::{
+    append_in_order, bus_thread, link_host, one_boot_at_a_time, wait_for_write_lock,
+};
 use crate::bus::error::BusError;
 use crate::bus::rules::{Command, DeadSession, Operation};
 use crate::bus::shared::{BusShared, Core, Receipt, no_thread};
 use crate::bus::state::State;
 use crate::bus::storage::session_standing::standing;
 use crate::bus::storage::{Log, Presence};
+use crate::domain::host::Host;
 use crate::domain::ids::{CallId, CommandId, SessionId};
 use crate::domain::time::Now;
 use crate::sys::random_ids;
@@ -100,6 +103,17 @@ impl Bus {
         self.shared.catch_up().map_err(BusError::Log)
     }
 
+    /// Brings the mirror of a bus that several machines share up to what its server has. Returns the number of all events. Blocks.
+    pub fn fetch(&self) -> Result<u64, BusError> {
+        append_in_order::fetch(&self.shared)?;
+        Ok(self.last_seq())
+    }
+
+    /// Returns the number of the last event that is known here.
+    pub fn last_seq(&self) -> u64 {
+        self.shared.end_of_log().0 - 1
+    }
+
     /// Returns a number that grows with every change of the state.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.shared.changes()
@@ -110,7 +124,22 @@ impl Bus {
         let mut core = self.core();
         let hold = core.log.hold(session)?;
         core.holds.push((session, hold));
-        Ok(())
+        drop(core);
+        link_host::start_once(&self.shared)
+    }
+
+    /// Returns the host of this process, on a bus that several machines share.
+    pub fn host(&self) -> Option<Host> {
+        self.core().log.host()
+    }
+
+    /// Says whether a session's processes can be looked at from here: those of another host cannot.
+    pub fn is_of_this_host(&self, session: SessionId) -> bool {
+        let core = self.core();
+        match (core.replica.state.host_of(session), core.log.host()) {
+            (Some(its), Some(here)) => its.id == here.id || core.log.was_here(its.id),
+            _ => true,
+        }
     }
 
     /// Returns another handle to a presence that this process holds, for a child: the presence is free once both are closed.

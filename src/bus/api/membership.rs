@@ -113,6 +113,7 @@ impl Membership {
                 roles: joining.roles.clone(),
                 description: joining.description.clone(),
                 client,
+                host: bus.host(),
                 dead,
                 put_aside: put_aside.clone(),
                 ..NewMember::new(session, joining.choice.clone(), joining.kind, std::process::id())

@@ -18,6 +18,7 @@ pub(crate) fn append_in_order(
     command: &Command,
 ) -> Result<Receipt, BusError> {
     let until = Instant::now() + wait_times::SERVER;
+    order.learn_time(until)?;
     shared.in_turn(|| {
         let mut receipt = Receipt::default();
         loop {
@@ -58,6 +59,15 @@ pub(crate) fn append_in_order(
     })
 }
 
+/// Brings the mirror up to what the server has, if the bus is one.
+pub(crate) fn fetch(shared: &BusShared) -> Result<(), BusError> {
+    let Some(order) = shared.order.clone() else {
+        return Ok(());
+    };
+    let until = Instant::now() + wait_times::SERVER;
+    shared.in_turn(|| pull(shared, &*order, until)).map(drop)
+}
+
 /// Brings the mirror up to what the server has. The caller has the turn to write, and is in it. Returns the number of new lines.
 pub(crate) fn pull(
     shared: &BusShared,
@@ -66,7 +76,8 @@ pub(crate) fn pull(
 ) -> Result<usize, BusError> {
     let mut pulled = 0;
     loop {
-        let lines = order.lines_from(shared.next_seq(), until)?;
+        let (seq, after) = shared.end_of_log();
+        let lines = order.lines_from(seq, after, until)?;
         if lines.is_empty() {
             return Ok(pulled);
         }

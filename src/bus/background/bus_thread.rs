@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
-use super::append_in_order::append_in_order;
 use super::agents_json;
+use super::append_in_order::append_in_order;
 use super::heartbeats::{HeartbeatIntervals, Heartbeats, HeartbeatsSeen, ObservedSession};
 use super::look_at_members::CheckSchedule;
 use crate::bus::error::BusError;

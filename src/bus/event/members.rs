@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::host::Host;
 use crate::domain::ids::SessionId;
 use crate::domain::member::{Label, MemberKind, ProcessMark, SessionNumber, Traits};
 use crate::domain::name::Name;
@@ -63,6 +64,9 @@ pub struct Described {
     /// Where its client works, if it joined by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
+    /// Where it runs, on a bus that several machines share.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<Host>,
 }
 
 /// A session follows a topic from now on, or no longer does.

@@ -13,6 +13,7 @@ use crate::bus::event::{
 };
 use crate::bus::storage::file::line_format;
 use crate::domain::access_key::{KeyScope, hash_of_secret, secret_of};
+use crate::domain::host::{Host, HostId};
 use crate::domain::ids::{
     CallId, CommandId, KeyId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
@@ -184,6 +185,10 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             number: SessionNumber::of(if odd { u64::from(b) } else { u64::MAX }),
             traits: Traits::default(),
             cwd: (c > 128).then(|| "/".into()),
+            host: odd.then(|| Host {
+                id: HostId(uuid::Uuid::from_u128(b.into())),
+                name: "h".repeat(c.into()),
+            }),
         }),
         42 => Event::TopicFollowed(Followed { session: session(a), topic: topic(b) }),
         43 => Event::TopicLeft(Followed { session: session(a), topic: topic(b) }),

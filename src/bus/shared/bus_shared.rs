@@ -2,6 +2,7 @@
 //!
 //! The core is locked while a command is decided and written, but never across an await or the sync that acknowledges it.
 
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
@@ -16,6 +17,7 @@ use crate::bus::event::Event;
 use crate::bus::replica::Replica;
 use crate::bus::rules::Command;
 use crate::bus::storage::{Durability, Log, LogError, SequencedLine, Sequencer, WriteTurn};
+use crate::domain::ids::CommandId;
 use crate::sys::mutex::lock;
 
 /// The shared part of a bus.
@@ -29,6 +31,8 @@ pub(crate) struct BusShared {
     pub(crate) order: Option<Arc<dyn Sequencer>>,
     /// The channel to the thread of waiting commands, once there is one.
     pub(crate) queue: Mutex<Option<mpsc::Sender<Queued>>>,
+    /// Whether this process links its host to the others, or waits to.
+    pub(crate) is_linking: AtomicBool,
     /// The last failure to read the log that no command could report.
     pub(crate) trouble: ReadTrouble,
 }
@@ -44,6 +48,7 @@ impl BusShared {
             jobs,
             changed,
             queue: Mutex::default(),
+            is_linking: AtomicBool::new(false),
             trouble: ReadTrouble::default(),
         }
     }
@@ -130,9 +135,15 @@ impl BusShared {
         Ok(events)
     }
 
-    /// Returns the seq of the next event, as far as this process knows.
-    pub(crate) fn next_seq(&self) -> u64 {
-        self.core().replica.next_seq.max(1)
+    /// Returns the seq of the next event, as far as this process knows, and the command of the last one.
+    pub(crate) fn end_of_log(&self) -> (u64, Option<CommandId>) {
+        let replica = &self.core().replica;
+        (replica.next_seq.max(1), replica.state.last_command())
+    }
+
+    /// Makes this another host, after the former one was buried.
+    pub(crate) fn begin_host_anew(&self) -> Result<(), LogError> {
+        self.core().log.mirror().map_or(Ok(()), |mirror| mirror.begin_anew())
     }
 
     /// Says whether a mirror has a long text.

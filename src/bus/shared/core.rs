@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::receipt::Receipt;
 use crate::bus::error::BusError;
-use crate::bus::replica::Replica;
 use crate::bus::event::Event;
+use crate::bus::replica::Replica;
 use crate::bus::rules::{self, Command, DeadSession, Refusal};
 use crate::bus::state::{Session, State};
 use crate::bus::storage::{
@@ -54,8 +54,9 @@ impl Core {
     pub(crate) fn dead_of(&mut self, sessions: &[SessionId]) -> Vec<DeadSession> {
         let Self { log, replica, .. } = self;
         let live = sessions.iter().filter_map(|id| replica.state.session(*id));
-        let mut dead: Vec<_> =
-            live.filter(|session| log.held(session.id) == Presence::Free).collect();
+        let is_free =
+            |session: &&Session| presence(&mut **log, &replica.state, session.id) == Presence::Free;
+        let mut dead: Vec<_> = live.filter(is_free).collect();
         dead.sort_unstable_by_key(|session| (session.since_seq, session.id));
         let with_life = |session: &Session| DeadSession {
             session: session.id,
@@ -66,8 +67,9 @@ impl Core {
 
     /// Finds the live sessions, if the presence of all of them is free. The first that is not ends the look.
     pub(crate) fn dead_if_all_are(&mut self) -> Option<Vec<DeadSession>> {
-        let live: Vec<_> = self.replica.state.session_ids().collect();
-        let is_dead = |id: &SessionId| self.log.held(*id) == Presence::Free;
+        let Self { log, replica, .. } = self;
+        let live: Vec<_> = replica.state.session_ids().collect();
+        let is_dead = |id: &SessionId| presence(&mut **log, &replica.state, *id) == Presence::Free;
         live.iter().all(is_dead).then(|| self.dead_of(&live))
     }
 
@@ -75,6 +77,20 @@ impl Core {
     pub(crate) fn dead(&mut self) -> Vec<DeadSession> {
         let live: Vec<_> = self.replica.state.session_ids().collect();
         self.dead_of(&live)
+    }
+}
+
+/// Says whether a session is present. One of another host is for its host to say, and once that is dead, for the hosts that are left.
+fn presence(log: &mut dyn Log, state: &State, session: SessionId) -> Presence {
+    match (state.host_of(session), log.host()) {
+        (Some(its), Some(here)) if its.id != here.id => {
+            if log.was_here(its.id) {
+                Presence::Free
+            } else {
+                Presence::Held
+            }
+        }
+        _ => log.held(session),
     }
 }
 
@@ -128,9 +144,8 @@ pub(crate) fn append_command(
     command: &Command,
 ) -> Result<Appended, BusError> {
     let mut refusal = None;
-    let appended = log.append(replica, &mut |replica, now| {
-        verdict(&replica.state, now, command, &mut refusal)
-    })?;
+    let appended = log
+        .append(replica, &mut |replica, now| verdict(&replica.state, now, command, &mut refusal))?;
     match (appended, refusal) {
         // The last verdict set this reason.
         (Appended::Refused, Some(reason)) => Err(reason.into()),

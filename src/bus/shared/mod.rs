@@ -8,8 +8,8 @@ mod receipt;
 pub(crate) mod withdrawal;
 
 pub(crate) use self::bus_shared::BusShared;
-pub(crate) use self::core::{Core, ProposedCommand};
 #[cfg(test)]
 pub(crate) use self::core::append_command;
+pub(crate) use self::core::{Core, ProposedCommand};
 pub(crate) use self::jobs::{Job, Queued, no_thread};
 pub use self::receipt::Receipt;

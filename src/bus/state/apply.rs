@@ -152,6 +152,11 @@ impl State {
     pub(in crate::bus) fn knows_command(&self, id: CommandId) -> bool {
         self.command_set.contains(&id)
     }
+
+    /// Returns the last command in the log; none if there is none.
+    pub(in crate::bus) fn last_command(&self) -> Option<CommandId> {
+        self.commands.back().copied()
+    }
 }
 
 /// Says whether members may be in a group from now on that were here and not in it before.

@@ -10,6 +10,7 @@ use super::{
     AccessKey, AwaitedAnswer, ChunkedLarge, Conflict, Due, EndedSession, Member, Message,
     OtherProjects, Permission, Request, Run, Session, Task, Timers, Unanswered, Watch, Workflow,
 };
+use crate::domain::host::Host;
 use crate::domain::ids::{
     CommandId, KeyId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
@@ -90,6 +91,9 @@ pub struct State {
     /// Dead agents whose processes may still run, with those processes if they are known.
     #[serde(default)]
     pub(in crate::bus) unswept: BTreeMap<SessionId, Option<Run>>,
+    /// Where live sessions, and dead agents whose processes may still run, are or were, on a bus that several machines share.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(in crate::bus) hosts: BTreeMap<SessionId, Host>,
     #[serde(default)]
     pub(in crate::bus) limits: TeamLimits,
     /// The valid keys for the HTTP API.

@@ -15,6 +15,11 @@ pub(super) fn word(text: &str) -> String {
     clipped(text, limits::WORD_BYTES)
 }
 
+/// Keeps the beginning of a name for people.
+pub(super) fn beginning(text: &str, most_bytes: usize) -> String {
+    clipped(text, most_bytes)
+}
+
 /// Keeps a name whole or not at all: a part of it names something else.
 pub(super) fn name(text: Option<&String>, most_bytes: usize) -> Option<String> {
     text.filter(|text| text.len() <= most_bytes).cloned()

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{
-    Appended, Decide, Durability, Hold, LogError, LogPosition, Mirror, Presence, Replica, Sequencer,
-    Standing, WriteTurn,
+    Appended, Decide, Durability, Hold, LogError, LogPosition, Mirror, Presence, Replica,
+    Sequencer, Standing, WriteTurn,
 };
 use crate::bus::event::{Entry, Event};
+use crate::domain::host::{Host, HostId};
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::time::Now;
 
@@ -41,6 +42,21 @@ pub trait Log: Send {
     /// Returns the log as a mirror, if it is one.
     fn mirror(&mut self) -> Option<&mut dyn Mirror> {
         None
+    }
+
+    /// Returns the host of this process, if the log is a mirror.
+    fn host(&self) -> Option<Host> {
+        None
+    }
+
+    /// Says whether a host was this mirror before: then none of its processes lives.
+    fn was_here(&self, _host: HostId) -> bool {
+        false
+    }
+
+    /// Returns a handle that waits until this process is the one that links a mirror's host to the others.
+    fn host_turn(&self) -> Result<Arc<dyn WriteTurn>, LogError> {
+        Err(LogError::Removed)
     }
 
     /// Returns a handle that waits for the turn to write, usable from another thread.

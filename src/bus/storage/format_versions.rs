@@ -20,12 +20,15 @@
 /// The format of a bus, in `bus.json`. This version writes it, and reads it and all earlier ones.
 pub(crate) const BUS_FORMAT: u32 = 2;
 
+/// The format of a bus whose order a server keeps. Versions that do not know of servers would append lines that have no place there.
+pub(crate) const MIRROR_FORMAT: u32 = 3;
+
 /// The form of a snapshot. This version writes it, and reads it and all earlier ones. Form 2 differs from form 1 in nothing but its
 /// number, which earlier versions do not read.
 pub(crate) const SNAPSHOT_FORMAT: u32 = 2;
 
 /// The level of the state in a snapshot. A snapshot without one has level 1.
-pub(crate) const SNAPSHOT_LEVEL: u32 = 15;
+pub(crate) const SNAPSHOT_LEVEL: u32 = 16;
 
 /// The least level of a version that may continue from a snapshot of this version.
 pub(crate) const LEAST_SNAPSHOT_LEVEL: u32 = 1;

@@ -61,8 +61,15 @@ pub enum LogError {
     /// The server refuses to serve, or must not be used.
     #[error("cannot use the server of the bus, {server}: {reason}")]
     Unfit { server: String, reason: String },
+    /// The server does not have the log that the mirror continues.
+    #[error(
+        "the server of the bus has not the team {team} that this machine knows: {why}. It was restored from a backup, a failover lost its newest part, or it is another server. Nothing is written until you decide: `cli-team-bridge bus status` says what each side has"
+    )]
+    ServerLost { team: String, why: String },
     /// The server has another line than the one that follows here.
-    #[error("the server of the bus has event {seq} where {expected} follows here: it is another bus, or has lost its newest part")]
+    #[error(
+        "the server of the bus has event {seq} where {expected} follows here: it is another bus, or has lost its newest part"
+    )]
     OutOfOrder { seq: u64, expected: u64 },
     /// The operating system reported an error.
     #[error("failed to {action} `{}`: {source}", path.shown())]

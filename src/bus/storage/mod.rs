@@ -25,7 +25,8 @@ pub use self::bus_log::{Log, OnWakeup};
 pub use self::durability::Durability;
 pub use self::log_error::LogError;
 pub use self::sequencer::{
-    Mirror, Proposed, ProposedLine, Sequenced, SequencedLine, Sequencer,
+    HostLease, HostLink, Mirror, OrderedBy, Proposed, ProposedLine, Sequenced, SequencedLine,
+    Sequencer, TeamOfHosts,
 };
 pub use self::session_presence::{Hold, Presence, Standing};
 pub use self::write_turn::WriteTurn;

@@ -2,11 +2,27 @@
 //!
 //! Each machine keeps a mirror of the log in files. A line goes to the sequencer first, and into the mirror once the order is known.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use super::{Decide, LogError, Replica};
 use crate::bus::event::Entry;
+use crate::domain::host::{Host, HostId};
 use crate::domain::ids::CommandId;
+use crate::domain::time::Tick;
+
+/// Which server keeps the order of a bus, as `bus.json` of each mirror says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OrderedBy {
+    /// The address of the server, without a password.
+    pub server: String,
+    /// The name of the log on that server.
+    pub team: String,
+    /// The id of that log: another one under the same name is not continued.
+    pub epoch: Uuid,
+}
 
 /// A line that is to come next.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,11 +31,13 @@ pub struct ProposedLine {
     pub seq: u64,
     /// The seq of the event after its last.
     pub next_seq: u64,
+    /// The command of the line before.
+    pub after: Option<CommandId>,
     pub command: CommandId,
     /// The whole line, with its checksum and its newline.
     pub bytes: Vec<u8>,
     /// The long texts that it names.
-    pub texts: Vec<uuid::Uuid>,
+    pub texts: Vec<Uuid>,
 }
 
 /// The answer of a sequencer to a line.
@@ -37,7 +55,7 @@ pub struct SequencedLine {
     pub seq: u64,
     pub bytes: Vec<u8>,
     /// The long texts that it names.
-    pub texts: Vec<uuid::Uuid>,
+    pub texts: Vec<Uuid>,
 }
 
 /// The common order of a log. All calls wait for a server, so only threads that may block use it.
@@ -45,14 +63,69 @@ pub trait Sequencer: Send + Sync {
     /// Gives a line its place, if it comes next. The same command has one place, however often it is asked for.
     fn put(&self, line: &ProposedLine, until: Instant) -> Result<Sequenced, LogError>;
 
-    /// Returns the next lines from a seq on; none if there are none yet.
-    fn lines_from(&self, seq: u64, until: Instant) -> Result<Vec<SequencedLine>, LogError>;
+    /// Returns the next lines from a seq on; none if there are none yet. `after` is the command of the line before it: a server that
+    /// has another one there has lost its newest part.
+    fn lines_from(
+        &self,
+        seq: u64,
+        after: Option<CommandId>,
+        until: Instant,
+    ) -> Result<Vec<SequencedLine>, LogError>;
 
     /// Stores a long text, before the line that names it.
-    fn put_text(&self, id: uuid::Uuid, text: &str, until: Instant) -> Result<(), LogError>;
+    fn put_text(&self, id: Uuid, text: &str, until: Instant) -> Result<(), LogError>;
 
     /// Reads a long text.
-    fn text(&self, id: uuid::Uuid, until: Instant) -> Result<String, LogError>;
+    fn text(&self, id: Uuid, until: Instant) -> Result<String, LogError>;
+
+    /// Returns the time of the team: the server's, plus what has run here since its last answer. None before its first.
+    fn tick(&self) -> Option<Tick>;
+
+    /// Waits for the first answer of the server, so that there is a time.
+    fn learn_time(&self, until: Instant) -> Result<Tick, LogError>;
+
+    /// Returns the link of a host to the others, of which each host needs one.
+    fn link(&self) -> Result<Box<dyn HostLink>, LogError>;
+}
+
+/// The lease of a host, as another host sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostLease {
+    pub host: Host,
+    /// Changes with each beat.
+    pub beat: i64,
+    /// Whether the connection that holds it is open; none if that cannot be known.
+    pub is_connected: Option<bool>,
+    /// Whether another host has found it dead.
+    pub is_buried: bool,
+}
+
+/// What a host learns with its beat.
+#[derive(Clone, Debug)]
+pub struct TeamOfHosts {
+    /// The seq of the next line of the log.
+    pub next_seq: u64,
+    /// Whether another host has found this one dead. Then its sessions have ended.
+    pub is_buried: bool,
+    pub others: Vec<HostLease>,
+}
+
+/// The link of one host to the others: its lease, and what is new. One process of each host has it.
+pub trait HostLink: Send {
+    /// Renews the lease, or takes it.
+    fn beat(&mut self, host: &Host, until: Instant) -> Result<TeamOfHosts, LogError>;
+
+    /// Returns the seq of the next line of the log.
+    fn next_seq(&mut self, until: Instant) -> Result<u64, LogError>;
+
+    /// Buries a host, unless it has beaten since. Says whether it is buried now.
+    fn bury(&mut self, host: HostId, beat: i64, until: Instant) -> Result<bool, LogError>;
+
+    /// Gives the lease back.
+    fn leave(&mut self, host: HostId, until: Instant) -> Result<(), LogError>;
+
+    /// Returns once there may be something new, at the latest after a time.
+    fn wait_for_news(&mut self, at_most: Duration);
 }
 
 /// What is to come next, as far as this process knows.
@@ -86,5 +159,8 @@ pub trait Mirror {
     ) -> Result<Vec<Entry>, LogError>;
 
     /// Says whether a long text is here.
-    fn has_text(&self, id: uuid::Uuid) -> bool;
+    fn has_text(&self, id: Uuid) -> bool;
+
+    /// Makes this another host, after the former one was buried.
+    fn begin_anew(&mut self) -> Result<(), LogError>;
 }

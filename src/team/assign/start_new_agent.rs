@@ -69,7 +69,8 @@ impl Team {
             token_hash: token_hash(&token),
         };
         self.bus().hold(session)?;
-        let new = NewAgent { choice, starting, traits: profile.traits() };
+        let host = self.bus().host();
+        let new = NewAgent { choice, starting, traits: profile.traits(), host };
         let operation = Operation::Start(Box::new(new), task);
         if let Err(error) = self.announce(operation).await {
             self.bus().release(session);

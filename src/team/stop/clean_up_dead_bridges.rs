@@ -55,6 +55,8 @@ impl Team {
             let unswept = state.unswept();
             unswept.map(|(id, run)| (id, run.cloned())).collect()
         });
+        // The processes of another machine are for its own bridges to end.
+        dead.retain(|session, _| self.bus().is_of_this_host(*session));
         let late = without_bridge.into_iter().filter(|(id, _)| is_late(id));
         dead.extend(late);
         if !dead.is_empty() {

@@ -2,6 +2,7 @@
 
 use crate::bus::event::{Body, Question, Starting, TaskReport};
 use crate::domain::access_key::{KeyHash, KeyScope};
+use crate::domain::host::Host;
 use crate::domain::ids::{KeyId, MessageId, PermissionId, SessionId, TaskId, WorkflowId};
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::{Label, MemberKind, ProcessMark, Traits};
@@ -44,12 +45,14 @@ pub struct NewAgent {
     pub choice: NameChoice,
     pub starting: Starting,
     pub traits: Traits,
+    /// Where it runs, on a bus that several machines share.
+    pub host: Option<Host>,
 }
 
 impl NewAgent {
     /// Makes one that says nothing of itself.
     pub fn new(choice: NameChoice, starting: Starting) -> Self {
-        Self { choice, starting, traits: Traits::default() }
+        Self { choice, starting, traits: Traits::default(), host: None }
     }
 }
 
@@ -98,6 +101,8 @@ pub struct NewMember {
     pub pid: u32,
     /// The process that its server serves, if known.
     pub client: Option<ProcessMark>,
+    /// Where it runs, on a bus that several machines share.
+    pub host: Option<Host>,
     /// Sessions that are dead, whatever the log says.
     pub dead: Vec<DeadSession>,
     /// The new name of an existing bus that was not created here and was set aside.
@@ -116,6 +121,7 @@ impl NewMember {
             description: Description::default(),
             pid,
             client: None,
+            host: None,
             dead: Vec::new(),
             put_aside: None,
         }

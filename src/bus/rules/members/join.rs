@@ -12,6 +12,7 @@ use crate::bus::rules::refusal::Refusal;
 use crate::bus::rules::requests::{claimable_by, show_requests};
 use crate::bus::rules::tasks::write_assigned;
 use crate::bus::state::{Member, State};
+use crate::domain::host::Host;
 use crate::domain::ids::SessionId;
 use crate::domain::member::{Label, MemberKind, SessionNumber, Traits};
 use crate::domain::messaging::Group;
@@ -30,7 +31,8 @@ pub(in crate::bus::rules) fn join(writer: &mut Writer<'_>, new: &NewMember) -> R
         client: new.client,
     }));
     let Description { traits, cwd, .. } = &new.description;
-    let number = describe(writer, (new.session, &name), traits, cwd.clone());
+    let whence = (cwd.clone(), new.host.clone());
+    let number = describe(writer, (new.session, &name), traits, whence);
     let surface = traits.surface.as_ref();
     let newcomer = Subject::new(new.session, (&name, new.kind), Some(number), surface);
     tell_joined(writer, &newcomer);
@@ -43,13 +45,13 @@ fn describe(
     writer: &mut Writer<'_>,
     (session, name): (SessionId, &Name),
     traits: &Traits,
-    cwd: Option<String>,
+    (cwd, host): (Option<String>, Option<Host>),
 ) -> SessionNumber {
     let last = writer.state.last_number();
     let number = last.map_or(SessionNumber::FIRST, SessionNumber::next);
     let (traits, refused) = without_lane_of_others(writer, session, traits);
     let lane = traits.lane.clone();
-    writer.push(Event::MemberDescribed(Described { session, number, traits, cwd }));
+    writer.push(Event::MemberDescribed(Described { session, number, traits, cwd, host }));
     if let Some(text) = refused {
         writer.post(Post::notice(name.clone(), text));
     }
@@ -140,7 +142,7 @@ pub(in crate::bus::rules) fn start(
     starting.owner = me;
     let (session, name) = (starting.session, starting.name.clone());
     writer.push(Event::MemberStarting(starting));
-    describe(writer, (session, &name), &new.traits, None);
+    describe(writer, (session, &name), &new.traits, (None, new.host.clone()));
     show_requests(writer, &name, &claimable_by(writer.state, &name));
     if let Some(task) = task {
         write_assigned(writer, &by.name, (session, &name), task)?;

@@ -12,7 +12,12 @@ impl State {
     pub(in crate::bus::state) fn apply_health(&mut self, event: &Event, at: &At) {
         match event {
             Event::AgentRuns(runs) => self.agent_runs(runs, at),
-            Event::AgentSwept { session } => drop(self.unswept.remove(session)),
+            Event::AgentSwept { session } => {
+                self.unswept.remove(session);
+                if !self.sessions.contains_key(session) {
+                    self.hosts.remove(session);
+                }
+            }
             Event::AgentStirred { session } => {
                 if let Some(session) = self.sessions.get_mut(session) {
                     session.stalled = false;
@@ -65,7 +70,9 @@ impl State {
     ) {
         self.unswept.insert(session, run);
         while self.unswept.len() > limits::KEPT_UNSWEPT {
-            self.unswept.pop_first();
+            if let Some((oldest, _)) = self.unswept.pop_first() {
+                self.hosts.remove(&oldest);
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! Queries about members: which are live, which session serves a process, which have nothing to do.
 
 use crate::bus::state::{EndedSession, Member, ResumeInfo, Session, State};
+use crate::domain::host::Host;
 use crate::domain::ids::SessionId;
 use crate::domain::member::{Activity, Departure, MemberKind, ProcessMark, SessionNumber};
 use crate::domain::name::Name;
@@ -50,6 +51,11 @@ impl State {
     /// Returns the ids of all live sessions.
     pub fn session_ids(&self) -> impl Iterator<Item = SessionId> {
         self.sessions.keys().copied()
+    }
+
+    /// Returns where a session is, or was, on a bus that several machines share.
+    pub fn host_of(&self, session: SessionId) -> Option<&Host> {
+        self.hosts.get(&session)
     }
 
     /// Returns the number of live agents.

@@ -7,6 +7,7 @@ use crate::bus::state::event_place::At;
 use crate::bus::state::{
     Chunked, Delivery, Due, EndedSession, Member, Session, State, StopMode, size_bounds,
 };
+use crate::domain::host::Host;
 use crate::domain::ids::{MessageId, SessionId};
 use crate::domain::limits;
 use crate::domain::member::{Activity, Departure, MemberKind, Tools, Traits};
@@ -145,6 +146,10 @@ impl State {
             if described.cwd.is_some() {
                 session.cwd.clone_from(&described.cwd);
             }
+            if let Some(host) = &described.host {
+                let name = size_bounds::beginning(&host.name, limits::HOST_NAME_BYTES);
+                self.hosts.insert(described.session, Host { name, ..*host });
+            }
         }
     }
 
@@ -213,6 +218,8 @@ impl State {
         self.reopen_soon(id, at);
         if is_dead && session.kind == MemberKind::Agent {
             self.leave_to_be_swept(id, session.run.clone());
+        } else {
+            self.hosts.remove(&id);
         }
         self.forget_member_if_idle(&session.name);
         let ended = EndedSession::of(session, departure, detail, at.tick);

@@ -2,16 +2,16 @@
 
 use std::io;
 use std::path::Path;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
+use super::Options;
 use super::io_failure::failed;
 use super::origin::directory_identity::SeenDirectory;
-use crate::bus::storage::LogError;
-use crate::bus::storage::format_versions::{BUS_FORMAT, SNAPSHOT_LEVEL};
+use crate::bus::storage::format_versions::{BUS_FORMAT, MIRROR_FORMAT, SNAPSHOT_LEVEL};
+use crate::bus::storage::{LogError, OrderedBy};
 use crate::sys::fs::disk::Disk;
 use crate::sys::fs::file_lock::LockFile;
 use crate::sys::fs::rights_of_others::WrongRights;
@@ -40,6 +40,9 @@ struct StoredIdentity {
     secret: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     made: Option<Value>,
+    /// Who keeps the order, if the bus is a mirror.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    order: Option<OrderedBy>,
 }
 
 /// The part of `bus.json` that all formats share.
@@ -67,12 +70,12 @@ pub(crate) fn load_or_create(
     disk: &dyn Disk,
     directory: &Path,
     lock: &LockFile,
-    patience: Duration,
+    options: &Options,
 ) -> Result<Uuid, LogError> {
     if let Some(id) = load(disk, directory)? {
         return Ok(id);
     }
-    let guard = lock.acquire(patience).map_err(|error| failed("lock", directory, error))?;
+    let guard = lock.acquire(options.patience).map_err(|error| failed("lock", directory, error))?;
     let Some(_guard) = guard else {
         return Err(LogError::Busy { holder: lock.queue().holder() });
     };
@@ -80,7 +83,7 @@ pub(crate) fn load_or_create(
         return Ok(id);
     }
     let id = random_ids::blob();
-    write(disk, directory, id, None)?;
+    write(disk, directory, id, None, options.order.clone())?;
     Ok(id)
 }
 
@@ -90,11 +93,13 @@ pub(crate) fn write(
     directory: &Path,
     id: Uuid,
     secret: Option<(String, &SeenDirectory)>,
+    order: Option<OrderedBy>,
 ) -> Result<(), LogError> {
     let (secret, made) = secret.unzip();
     let identity = StoredIdentity {
-        format: BUS_FORMAT,
+        format: if order.is_some() { MIRROR_FORMAT } else { BUS_FORMAT },
         least: None,
+        order,
         id: Some(id),
         secret,
         made: made.map(|made| serde_json::to_value(made).expect("a sighting is plain data")),
@@ -116,7 +121,7 @@ pub(crate) fn raise(disk: &dyn Disk, directory: &Path) -> Result<(), LogError> {
             let replaced = replace(disk, directory, &raised);
             replaced.map_err(|error| failed("raise the format in", &path, error))
         }
-        Ok(identity) if identity.format > BUS_FORMAT => Err(LogError::Newer),
+        Ok(identity) if identity.format > MIRROR_FORMAT => Err(LogError::Newer),
         // No version opens a bus whose file is damaged, so the sessions that are here go on.
         Ok(_) | Err(_) => Ok(()),
     }
@@ -169,6 +174,12 @@ pub(crate) fn look(disk: &dyn Disk, directory: &Path) -> Result<Option<BusHeader
     }
 }
 
+/// Returns who keeps the order of a bus, if it is a mirror. A file that cannot be read names nobody: it is found out elsewhere.
+pub(crate) fn order(disk: &dyn Disk, directory: &Path) -> Option<OrderedBy> {
+    let text = read(disk, &directory.join(BUS_JSON)).ok()?;
+    serde_json::from_slice::<StoredIdentity>(&text).ok()?.order
+}
+
 /// Reads the id of a bus, if there is one.
 pub(crate) fn load(disk: &dyn Disk, directory: &Path) -> Result<Option<Uuid>, LogError> {
     let path = directory.join(BUS_JSON);
@@ -180,7 +191,7 @@ pub(crate) fn load(disk: &dyn Disk, directory: &Path) -> Result<Option<Uuid>, Lo
     let identity: Option<StoredIdentity> = serde_json::from_slice(&text).ok();
     match identity {
         Some(StoredIdentity { format, least, .. })
-            if format > BUS_FORMAT || least.is_some_and(|least| least > SNAPSHOT_LEVEL) =>
+            if format > MIRROR_FORMAT || least.is_some_and(|least| least > SNAPSHOT_LEVEL) =>
         {
             Err(LogError::Newer)
         }

@@ -11,20 +11,22 @@ use super::io_failure::failed;
 use super::log::file_write_turn::FileWriteTurn;
 use super::log::last_line::{LastLine, Tail};
 use super::log::{clean_up, retention, segments, snapshot, sync};
+use super::mirror::MirrorParts;
 use super::origin::bus_origin;
 use super::{
     Options, Origin, Proof, bus_directory, bus_json, long_texts, presence_files, wakeup_files,
 };
 use crate::bus::event::{Entry, Event};
 use crate::bus::storage::{
-    Appended, Decide, Durability, Hold, Log, LogError, LogPosition, Mirror, OnWakeup, Presence,
-    Replica, Sequencer, Standing, WriteTurn,
+    Appended, Decide, Durability, Hold, Log, LogError, LogPosition, Mirror, OnWakeup, OrderedBy,
+    Presence, Replica, Sequencer, Standing, WriteTurn,
 };
+use crate::domain::host::{Host, HostId};
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::time::Now;
 use crate::sys::fs::disk::{self, Disk};
-use crate::sys::fs::file_lock::{Guard, LockFile};
+use crate::sys::fs::file_lock::LockFile;
 
 /// The log of one project in files, as one process uses it.
 pub struct FileLog {
@@ -48,8 +50,8 @@ pub struct FileLog {
     pub(super) put_aside: Option<String>,
     /// Whether the bus has this version's format, as far as this process has looked.
     pub(super) is_raised: bool,
-    /// The turn to write, while a line of a mirror gets its place.
-    pub(super) turn: Option<Guard>,
+    /// What makes the log a mirror, if it is one.
+    pub(super) mirror: Option<MirrorParts>,
     /// The transcripts that have reached their limit.
     pub(super) full_transcripts: BTreeSet<TaskId>,
 }
@@ -65,7 +67,7 @@ impl FileLog {
             bus_directory::prepare(directory, options.networks)?;
             let path = directory.join("lock");
             let lock = LockFile::open(&path).map_err(|error| failed("open", &path, error))?;
-            let bus = bus_json::load_or_create(&*disk, directory, &lock, options.patience)?;
+            let bus = bus_json::load_or_create(&*disk, directory, &lock, &options)?;
             bus_origin::ProvenBus { lock, bus, put_aside: None }
         };
         let mut log = Self::of(directory, (disk, opened.lock, opened.bus), options)?;
@@ -76,6 +78,11 @@ impl FileLog {
     /// Returns the new name of the foreign bus that was put aside.
     pub fn put_aside(&self) -> Option<&str> {
         self.put_aside.as_deref()
+    }
+
+    /// Returns who keeps the order, if the bus is a mirror.
+    pub fn order(&self) -> Option<OrderedBy> {
+        bus_json::order(&*self.disk, &self.directory)
     }
 
     /// Says whether a bus has this version's format: sessions of earlier formats would stop at what is new in it.
@@ -144,7 +151,7 @@ impl FileLog {
             damage: DamageReport::default(),
             put_aside: None,
             is_raised: bus_json::is_raised(&*disk, directory),
-            turn: None,
+            mirror: MirrorParts::of(&*disk, directory)?,
             full_transcripts: BTreeSet::new(),
             directory: directory.to_owned(),
             disk,
@@ -159,7 +166,8 @@ impl FileLog {
 
 impl Log for FileLog {
     fn now(&self) -> Now {
-        (self.options.clock)()
+        let now = (self.options.clock)();
+        self.mirror.as_ref().map_or(now, |mirror| mirror.time(now))
     }
 
     fn open(&mut self) -> Result<Replica, LogError> {
@@ -179,11 +187,25 @@ impl Log for FileLog {
     }
 
     fn sequencer(&self) -> Option<Arc<dyn Sequencer>> {
-        self.options.sequencer.clone()
+        self.mirror.as_ref().map(|mirror| Arc::clone(&mirror.sequencer))
     }
 
     fn mirror(&mut self) -> Option<&mut dyn Mirror> {
-        self.options.sequencer.is_some().then_some(self as &mut dyn Mirror)
+        self.mirror.is_some().then_some(self as &mut dyn Mirror)
+    }
+
+    fn host(&self) -> Option<Host> {
+        self.mirror.as_ref().map(MirrorParts::host)
+    }
+
+    fn was_here(&self, host: HostId) -> bool {
+        self.mirror.as_ref().is_some_and(|mirror| mirror.was_here(host))
+    }
+
+    fn host_turn(&self) -> Result<Arc<dyn WriteTurn>, LogError> {
+        let path = self.directory.join("host.lock");
+        let lock = LockFile::open(&path).map_err(|error| failed("open", &path, error))?;
+        Ok(Arc::new(FileWriteTurn::of(&lock, &self.directory)))
     }
 
     fn turn(&self) -> Arc<dyn WriteTurn> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Listening, Origin};
-use crate::bus::storage::Sequencer;
+use crate::bus::storage::OrderedBy;
 use crate::domain::time::Now;
 use crate::domain::wait_times;
 use crate::sys::clock;
@@ -36,8 +36,8 @@ pub struct Options {
     pub clock: Arc<dyn Fn() -> Now + Send + Sync>,
     /// Whether the bus may be on a network file system.
     pub networks: Networks,
-    /// The server that keeps the order, for a bus that several machines share.
-    pub sequencer: Option<Arc<dyn Sequencer>>,
+    /// The server that is to keep the order, for a bus that is created as the mirror of one.
+    pub order: Option<OrderedBy>,
     /// Whether the bus must prove that it was created in its directory.
     pub origin: Origin,
 }
@@ -60,7 +60,7 @@ impl Default for Options {
             listening: Listening::Notified,
             clock: Arc::new(clock::now),
             networks: Networks::Refused,
-            sequencer: None,
+            order: None,
             origin: Origin::Believed,
         }
     }

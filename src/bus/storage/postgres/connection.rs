@@ -3,23 +3,39 @@
 //! It has a runtime of its own on the calling thread: whoever uses it may block. Every use has a deadline, because a server that was
 //! stopped keeps its connections open and answers nothing.
 
+use std::future::poll_fn;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Runtime;
-use tokio_postgres::{Client, Config, NoTls};
+use tokio::sync::Notify;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{AsyncMessage, Client, Config, NoTls};
 
+use super::address::Address;
 use crate::bus::storage::LogError;
 
 /// The pause before another attempt to connect.
-const PAUSE: Duration = Duration::from_millis(50);
+pub(super) const PAUSE: Duration = Duration::from_millis(50);
+
+/// The oldest version that may serve: 14, which is the oldest that is maintained, and the newest function in use is of 13.
+const OLDEST_VERSION: i32 = 140_000;
+
+/// What a server is asked once for each connection, in one round trip.
+const FITNESS: &str = "
+SELECT current_setting('server_version_num')::int, pg_is_in_recovery(), current_setting('fsync'),
+       current_setting('full_page_writes'), current_setting('synchronous_commit')";
 
 /// A connection, or the next one.
 pub(super) struct Connection {
     /// None once this is being dropped.
     runtime: Option<Runtime>,
-    config: Config,
-    pub(super) server: String,
+    address: Address,
     client: Option<Client>,
+    /// That something new has come without being asked for.
+    news: Arc<Notify>,
+    /// What is to be said to the server at the beginning of each connection.
+    pub(super) greeting: Option<String>,
 }
 
 /// Why a use of the connection failed.
@@ -28,19 +44,59 @@ pub(super) enum Failed {
     Server(tokio_postgres::Error),
     /// No answer came in time.
     Late,
+    /// The server must not be used.
+    Unfit(String),
+}
+
+impl Failed {
+    /// Says whether another attempt may go better: the connection broke, or the server starts, stops or has too many connections.
+    fn may_pass(&self) -> bool {
+        match self {
+            Self::Late => true,
+            Self::Unfit(_) => false,
+            Self::Server(error) => match error.code() {
+                None => !is_refusal(error),
+                Some(code) => {
+                    ["08", "40", "53", "57", "58"]
+                        .iter()
+                        .any(|class| code.code().starts_with(class))
+                        && *code != SqlState::QUERY_CANCELED
+                }
+            },
+        }
+    }
+
+    /// Says whether the server has certainly not done what it was asked.
+    pub(super) fn is_refused(&self) -> bool {
+        !self.may_pass()
+    }
+}
+
+/// Says whether an error comes from this side, before anything was sent.
+fn is_refusal(error: &tokio_postgres::Error) -> bool {
+    let said = error.to_string();
+    said.contains("invalid configuration") || said.contains("error performing TLS handshake")
+}
+
+impl From<tokio_postgres::Error> for Failed {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Self::Server(error)
+    }
 }
 
 impl Connection {
     pub(super) fn new(address: &str) -> Result<Self, LogError> {
-        let unfit = |reason: String| LogError::Unfit { server: "of the setting".into(), reason };
-        let config: Config = address.parse().map_err(|error| unfit(format!("{error}")))?;
+        let address = Address::parse(address)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| unfit(format!("{error}")))?;
-        let server = shown(&config);
-        Ok(Self { runtime: Some(runtime), config, server, client: None })
+        let runtime = runtime.map_err(|error| LogError::Unfit {
+            server: address.shown.clone(),
+            reason: error.to_string(),
+        })?;
+        let news = Arc::default();
+        Ok(Self { runtime: Some(runtime), address, client: None, news, greeting: None })
     }
 
-    /// Uses the connection once, with an error that says what happened to the server.
+    /// Uses the connection until it has an answer, with an error that says what happened to the server.
     pub(super) fn run<T>(
         &mut self,
         until: Instant,
@@ -49,10 +105,9 @@ impl Connection {
         loop {
             match self.attempt(until, &work) {
                 Ok(done) => return Ok(done),
-                Err(Failed::Server(error)) if error.as_db_error().is_some() => {
-                    return Err(self.unfit(&error));
+                Err(failed) if failed.is_refused() || Instant::now() + PAUSE >= until => {
+                    return Err(self.error(failed));
                 }
-                Err(failed) if Instant::now() + PAUSE >= until => return Err(self.away(failed)),
                 Err(_) => std::thread::sleep(PAUSE),
             }
         }
@@ -64,65 +119,109 @@ impl Connection {
         until: Instant,
         work: impl AsyncFn(&Client) -> Result<T, tokio_postgres::Error>,
     ) -> Result<T, Failed> {
-        let Self { runtime: Some(runtime), config, client, .. } = self else {
+        let Self { runtime: Some(runtime), address, client, news, greeting } = self else {
             return Err(Failed::Late);
         };
         let done = runtime.block_on(async {
             let work = async {
-                if client.as_ref().is_none_or(Client::is_closed) {
-                    *client = Some(connect(config).await?);
+                let usable = match client.take().filter(|client| !client.is_closed()) {
+                    Some(client) => client,
+                    None => connect(&address.config, news, greeting.as_deref()).await?,
+                };
+                let done = work(&usable).await;
+                if !usable.is_closed() {
+                    *client = Some(usable);
                 }
-                match client {
-                    Some(client) => work(client).await,
-                    None => unreachable!("it was just opened"),
-                }
+                Ok::<_, Failed>(done?)
             };
             tokio::time::timeout_at(until.into(), work).await
         });
-        match done {
-            Ok(Ok(done)) => Ok(done),
-            Ok(Err(error)) => {
-                if error.as_db_error().is_none() {
-                    self.client = None;
-                }
-                Err(Failed::Server(error))
-            }
-            Err(_) => {
-                self.client = None;
-                Err(Failed::Late)
-            }
-        }
+        done.unwrap_or(Err(Failed::Late))
     }
 
-    pub(super) fn away(&self, failed: Failed) -> LogError {
+    /// Returns once a notification has come, at the latest after a time.
+    pub(super) fn wait_for_news(&mut self, at_most: Duration) {
+        let Self { runtime: Some(runtime), client, news, .. } = self else { return };
+        if client.as_ref().is_none_or(Client::is_closed) {
+            return std::thread::sleep(at_most);
+        }
+        // An error means that nothing came.
+        let _ = runtime.block_on(async { tokio::time::timeout(at_most, news.notified()).await });
+    }
+
+    pub(super) fn error(&self, failed: Failed) -> LogError {
+        let server = self.address.shown.clone();
+        let is_refused = failed.is_refused();
         let reason = match failed {
             Failed::Server(error) => said(&error),
             Failed::Late => "no answer came in time".to_owned(),
+            Failed::Unfit(reason) => reason,
         };
-        LogError::Away { server: self.server.clone(), reason }
-    }
-
-    pub(super) fn unfit(&self, error: &tokio_postgres::Error) -> LogError {
-        LogError::Unfit { server: self.server.clone(), reason: said(error) }
+        if is_refused {
+            LogError::Unfit { server, reason }
+        } else {
+            LogError::Away { server, reason }
+        }
     }
 }
 
 impl Drop for Connection {
     /// Ends the runtime without waiting, which a thread of another runtime must not do.
     fn drop(&mut self) {
+        self.client = None;
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
     }
 }
 
-async fn connect(config: &Config) -> Result<Client, tokio_postgres::Error> {
-    let (client, connection) = config.connect(NoTls).await?;
+/// Opens a connection, and refuses a server that could lose what it has acknowledged.
+async fn connect(
+    config: &Config,
+    news: &Arc<Notify>,
+    greeting: Option<&str>,
+) -> Result<Client, Failed> {
+    let (client, mut connection) = config.connect(NoTls).await?;
+    let news = Arc::clone(news);
     tokio::spawn(async move {
-        if let Err(error) = connection.await {
-            tracing::debug!("the connection to the server of the bus ended: {error}");
+        loop {
+            match poll_fn(|context| connection.poll_message(context)).await {
+                Some(Ok(AsyncMessage::Notification(_))) => news.notify_one(),
+                Some(Ok(_)) => {}
+                Some(Err(error)) => {
+                    return tracing::debug!("the connection to the server of the bus: {error}");
+                }
+                None => return,
+            }
         }
     });
+    let row = client.query_one(FITNESS, &[]).await?;
+    let version: i32 = row.get(0);
+    let is_reader: bool = row.get(1);
+    let [fsync, pages, commit] = [2, 3, 4].map(|column| row.get::<_, String>(column));
+    let why = if version < OLDEST_VERSION {
+        Some(format!(
+            "it has version {}, and 14 is the oldest that may keep a bus",
+            version / 10_000
+        ))
+    } else if is_reader {
+        Some("it is a replica, which only reads: name the primary".to_owned())
+    } else if fsync == "off" || pages == "off" {
+        Some(
+            "it has `fsync` or `full_page_writes` off, so a crash could lose what was acknowledged"
+                .to_owned(),
+        )
+    } else if commit == "off" {
+        Some("`synchronous_commit` is off, so a crash could lose what was acknowledged".to_owned())
+    } else {
+        None
+    };
+    if let Some(why) = why {
+        return Err(Failed::Unfit(why));
+    }
+    if let Some(greeting) = greeting {
+        client.batch_execute(greeting).await?;
+    }
     Ok(client)
 }
 
@@ -134,16 +233,4 @@ fn said(error: &tokio_postgres::Error) -> String {
         (None, Some(source)) => format!("{error}: {source}"),
         (None, None) => error.to_string(),
     }
-}
-
-/// Names a server without its password.
-fn shown(config: &Config) -> String {
-    use tokio_postgres::config::Host;
-    let host = match config.get_hosts().first() {
-        Some(Host::Tcp(name)) => name.clone(),
-        Some(Host::Unix(path)) => path.display().to_string(),
-        None => "localhost".to_owned(),
-    };
-    let port = config.get_ports().first().copied().unwrap_or(5432);
-    format!("{host}:{port}/{}", config.get_dbname().unwrap_or_default())
 }

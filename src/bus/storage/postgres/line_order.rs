@@ -1,56 +1,104 @@
 //! The order of a team's lines in PostgreSQL.
 
 use std::sync::{Mutex, MutexGuard};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tokio_postgres::error::SqlState;
 use uuid::Uuid;
 
-use super::connection::{Connection, Failed};
-use crate::bus::storage::{LogError, ProposedLine, Sequenced, SequencedLine, Sequencer};
+use super::connection::{Connection, Failed, PAUSE};
+use super::host_link::PostgresLink;
+use super::team_clock::TeamClock;
+use crate::bus::storage::{
+    HostLink, LogError, OrderedBy, ProposedLine, Sequenced, SequencedLine, Sequencer,
+};
 use crate::domain::ids::CommandId;
+use crate::domain::time::Tick;
 use crate::sys::mutex::lock;
 
 /// How many lines are read at once: few enough for the memory of one process, as a line may have half a megabyte.
 const LINES: i64 = 64;
 
-/// The pause before another attempt.
-const PAUSE: Duration = Duration::from_millis(50);
-
-/// Compares and moves the head, and inserts the line in the same statement: one round trip.
-const PUT: &str = "
-WITH moved AS (
-    UPDATE cli_team_bridge.head SET next_seq = $3 WHERE team = $1 AND next_seq = $2 RETURNING team
-)
-INSERT INTO cli_team_bridge.log (team, seq, command, line, texts)
-SELECT team, $2, $4, $5, $6 FROM moved";
+/// The server's time in milliseconds since 1970.
+pub(super) const TIME: &str = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
 /// The order of one team.
 pub struct PostgresOrder {
     connection: Mutex<Connection>,
-    team: String,
+    order: OrderedBy,
+    clock: TeamClock,
+    put: String,
 }
 
 impl PostgresOrder {
     /// Uses a team of a server, without connecting yet.
-    pub fn of(address: &str, team: &str) -> Result<Self, LogError> {
-        let connection = Connection::new(address)?;
-        Ok(Self { connection: Mutex::new(connection), team: team.to_owned() })
-    }
-
-    /// Makes the team, unless it is there.
-    pub fn make_team(&self, until: Instant) -> Result<(), LogError> {
-        let team = &self.team;
-        self.connection().run(until, async |client| {
-            let insert =
-                "INSERT INTO cli_team_bridge.head (team) VALUES ($1) ON CONFLICT DO NOTHING";
-            client.execute(insert, &[team]).await.map(drop)
-        })
+    pub fn of(order: &OrderedBy) -> Result<Self, LogError> {
+        let connection = Connection::new(&order.server)?;
+        // Compares and moves the head, and inserts the line in the same statement: one round trip.
+        let put = format!(
+            "WITH moved AS (
+                 UPDATE cli_team_bridge.head SET next_seq = $3, last_command = $4
+                 WHERE team = $1 AND next_seq = $2 AND last_command IS NOT DISTINCT FROM $7 AND epoch = $8
+                 RETURNING team
+             )
+             INSERT INTO cli_team_bridge.log (team, seq, command, line, texts)
+             SELECT team, $2, $4, $5, $6 FROM moved RETURNING {TIME}"
+        );
+        let clock = TeamClock::default();
+        Ok(Self { connection: Mutex::new(connection), order: order.clone(), clock, put })
     }
 
     fn connection(&self) -> MutexGuard<'_, Connection> {
         // After a panic of the holder the next use finds the connection closed, or uses it.
         lock(&self.connection)
+    }
+
+    /// Puts a line once. One that was sent before may have its place by now.
+    fn try_to_put(
+        &self,
+        connection: &mut Connection,
+        line: &ProposedLine,
+        was_sent: bool,
+        until: Instant,
+    ) -> Result<Sequenced, Failed> {
+        if was_sent && let Some(seq) = self.place_of(connection, line.command, until)? {
+            return Ok(if seq == signed(line.seq) {
+                Sequenced::Accepted
+            } else {
+                Sequenced::Behind
+            });
+        }
+        let OrderedBy { team, epoch, .. } = &self.order;
+        let (seq, next_seq) = (signed(line.seq), signed(line.next_seq));
+        let after = line.after.map(|command| command.0);
+        let (told, channel) = (next_seq.to_string(), super::channel(team));
+        let put = connection.attempt(until, async |client| {
+            let values: [&(dyn tokio_postgres::types::ToSql + Sync); 8] =
+                [team, &seq, &next_seq, &line.command.0, &line.bytes, &line.texts, &after, epoch];
+            let put = client.query_opt(&self.put, &values);
+            // A statement of its own, after the commit: inside of it, all commits would wait for one lock. It travels with the first.
+            let told: [&(dyn tokio_postgres::types::ToSql + Sync); 2] = [&channel, &told];
+            let tell = client.execute("SELECT pg_notify($1, $2)", &told);
+            let (mut put, mut tell) = (std::pin::pin!(put), std::pin::pin!(tell));
+            // Nobody waits for the answer to the second.
+            tokio::select! {
+                biased;
+                done = &mut put => done,
+                _ = &mut tell => put.await,
+            }
+        });
+        match put {
+            Ok(None) => Ok(Sequenced::Behind),
+            Ok(Some(row)) => {
+                self.clock.note(row.get(0));
+                Ok(Sequenced::Accepted)
+            }
+            // The command has a place already.
+            Err(Failed::Server(error)) if error.code() == Some(&SqlState::UNIQUE_VIOLATION) => {
+                Ok(Sequenced::Behind)
+            }
+            Err(failed) => Err(failed),
+        }
     }
 
     /// Returns the seq of a command's line, if it has its place.
@@ -62,9 +110,42 @@ impl PostgresOrder {
     ) -> Result<Option<i64>, Failed> {
         let select = "SELECT seq FROM cli_team_bridge.log WHERE team = $1 AND command = $2";
         connection.attempt(until, async |client| {
-            let row = client.query_opt(select, &[&self.team, &command.0]).await?;
+            let row = client.query_opt(select, &[&self.order.team, &command.0]).await?;
             Ok(row.map(|row| row.get(0)))
         })
+    }
+
+    /// Compares what the server has before a seq with what is here. Returns the seq of its next line.
+    fn compare(&self, seq: u64, after: Option<CommandId>, until: Instant) -> Result<i64, LogError> {
+        let OrderedBy { team, epoch, .. } = &self.order;
+        let select = format!(
+            "SELECT next_seq, epoch, {TIME},
+                    (SELECT command FROM cli_team_bridge.log
+                     WHERE team = $1 AND seq < $2 ORDER BY seq DESC LIMIT 1)
+             FROM cli_team_bridge.head WHERE team = $1"
+        );
+        let row = self
+            .connection()
+            .run(until, async |client| client.query_opt(&select, &[team, &signed(seq)]).await)?;
+        let lost = |why: String| LogError::ServerLost { team: team.clone(), why };
+        let row = row.ok_or_else(|| lost("it does not know the team".to_owned()))?;
+        self.clock.note(row.get(2));
+        if row.get::<_, Uuid>(1) != *epoch {
+            return Err(lost("its team of this name is another one".to_owned()));
+        }
+        let next_seq: i64 = row.get(0);
+        let before: Option<Uuid> = row.get(3);
+        if next_seq < signed(seq) {
+            let here = seq.saturating_sub(1);
+            return Err(lost(format!(
+                "it has {} events, and this machine knows {here}",
+                next_seq - 1
+            )));
+        }
+        if before != after.map(|command| command.0) {
+            return Err(lost(format!("it has other events before event {seq} than this machine")));
+        }
+        Ok(next_seq)
     }
 }
 
@@ -77,17 +158,12 @@ impl Sequencer for PostgresOrder {
                 Ok(sequenced) => return Ok(sequenced),
                 Err(failed) => failed,
             };
-            if let Failed::Server(error) = &failed
-                && error.as_db_error().is_some()
-            {
-                return Err(connection.unfit(error));
+            if failed.is_refused() {
+                return Err(connection.error(failed));
             }
             was_sent = true;
             if Instant::now() + PAUSE >= until {
-                let LogError::Away { server, reason } = connection.away(failed) else {
-                    unreachable!("it names what is away");
-                };
-                let lost = format!("{server}: {reason}");
+                let lost = connection.error(failed).to_string();
                 let source = std::sync::Arc::new(std::io::Error::other(lost));
                 return Err(LogError::OutcomeUnknown { source });
             }
@@ -95,44 +171,33 @@ impl Sequencer for PostgresOrder {
         }
     }
 
-    fn lines_from(&self, seq: u64, until: Instant) -> Result<Vec<SequencedLine>, LogError> {
-        let (team, from) = (&self.team, signed(seq));
-        let mut connection = self.connection();
-        let (lines, next_seq) = connection.run(until, async |client| {
-            let select = "SELECT seq, line, texts FROM cli_team_bridge.log
-                          WHERE team = $1 AND seq >= $2 ORDER BY seq LIMIT $3";
-            let rows = client.query(select, &[team, &from, &LINES]).await?;
-            let lines: Vec<_> = rows
-                .iter()
-                .map(|row| SequencedLine {
-                    seq: unsigned(row.get(0)),
-                    bytes: row.get(1),
-                    texts: row.get(2),
-                })
-                .collect();
-            let head = "SELECT next_seq FROM cli_team_bridge.head WHERE team = $1";
-            let next_seq = match lines.last() {
-                Some(_) => None,
-                None => client.query_opt(head, &[team]).await?.map(|row| row.get::<_, i64>(0)),
-            };
-            Ok((lines, next_seq))
-        })?;
-        match (lines.first(), next_seq) {
-            (Some(first), _) if first.seq == seq => Ok(lines),
-            (None, Some(next)) if next == from => Ok(lines),
-            (Some(first), _) => Err(LogError::OutOfOrder { seq: first.seq, expected: seq }),
-            (None, next) => Err(LogError::OutOfOrder {
-                seq: unsigned(next.unwrap_or_default()),
-                expected: seq,
-            }),
+    fn lines_from(
+        &self,
+        seq: u64,
+        after: Option<CommandId>,
+        until: Instant,
+    ) -> Result<Vec<SequencedLine>, LogError> {
+        if self.compare(seq, after, until)? == signed(seq) {
+            return Ok(Vec::new());
         }
+        let select = "SELECT seq, line, texts FROM cli_team_bridge.log
+                      WHERE team = $1 AND seq >= $2 ORDER BY seq LIMIT $3";
+        let rows = self.connection().run(until, async |client| {
+            client.query(select, &[&self.order.team, &signed(seq), &LINES]).await
+        })?;
+        let line = |row: &tokio_postgres::Row| SequencedLine {
+            seq: unsigned(row.get(0)),
+            bytes: row.get(1),
+            texts: row.get(2),
+        };
+        Ok(rows.iter().map(line).collect())
     }
 
     fn put_text(&self, id: Uuid, text: &str, until: Instant) -> Result<(), LogError> {
         let insert = "INSERT INTO cli_team_bridge.text (team, id, text) VALUES ($1, $2, $3)
                       ON CONFLICT DO NOTHING";
         self.connection().run(until, async |client| {
-            client.execute(insert, &[&self.team, &id, &text.as_bytes()]).await.map(drop)
+            client.execute(insert, &[&self.order.team, &id, &text.as_bytes()]).await.map(drop)
         })
     }
 
@@ -140,49 +205,34 @@ impl Sequencer for PostgresOrder {
         let select = "SELECT text FROM cli_team_bridge.text WHERE team = $1 AND id = $2";
         let row = self
             .connection()
-            .run(until, async |client| client.query_opt(select, &[&self.team, &id]).await)?;
+            .run(until, async |client| client.query_opt(select, &[&self.order.team, &id]).await)?;
         let bytes: Vec<u8> = row.ok_or(LogError::Gone)?.get(0);
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
-}
 
-impl PostgresOrder {
-    /// Puts a line once. One that was sent before may have its place by now.
-    fn try_to_put(
-        &self,
-        connection: &mut Connection,
-        line: &ProposedLine,
-        was_sent: bool,
-        until: Instant,
-    ) -> Result<Sequenced, Failed> {
-        if was_sent && let Some(seq) = self.place_of(connection, line.command, until)? {
-            return Ok(if seq == signed(line.seq) { Sequenced::Accepted } else { Sequenced::Behind });
+    fn tick(&self) -> Option<Tick> {
+        self.clock.tick()
+    }
+
+    fn learn_time(&self, until: Instant) -> Result<Tick, LogError> {
+        if let Some(tick) = self.clock.tick() {
+            return Ok(tick);
         }
-        let (seq, next_seq) = (signed(line.seq), signed(line.next_seq));
-        let put = connection.attempt(until, async |client| {
-            client
-                .execute(
-                    PUT,
-                    &[&self.team, &seq, &next_seq, &line.command.0, &line.bytes, &line.texts],
-                )
-                .await
-        });
-        match put {
-            Ok(0) => Ok(Sequenced::Behind),
-            Ok(_) => Ok(Sequenced::Accepted),
-            // The command has a place already.
-            Err(Failed::Server(error)) if error.code() == Some(&SqlState::UNIQUE_VIOLATION) => {
-                Ok(Sequenced::Behind)
-            }
-            Err(failed) => Err(failed),
-        }
+        let select = format!("SELECT {TIME}");
+        let row =
+            self.connection().run(until, async |client| client.query_one(&select, &[]).await)?;
+        Ok(self.clock.note(row.get(0)))
+    }
+
+    fn link(&self) -> Result<Box<dyn HostLink>, LogError> {
+        Ok(Box::new(PostgresLink::of(&self.order, self.clock.clone())?))
     }
 }
 
-fn signed(number: u64) -> i64 {
+pub(super) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-fn unsigned(number: i64) -> u64 {
+pub(super) fn unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }

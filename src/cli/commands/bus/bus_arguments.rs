@@ -5,7 +5,9 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 
 use super::export_command::{self, ExportArguments};
+use super::init_command::{self, InitArguments};
 use super::prune_command::{self, PruneArguments};
+use super::status_command::{self, StatusArguments};
 use super::verify_command::{self, VerifyArguments};
 use crate::cli::output;
 
@@ -18,6 +20,10 @@ pub(crate) struct BusArguments {
 
 #[derive(Clone, Debug, Subcommand)]
 enum Action {
+    /// Share the bus with other machines, by way of a PostgreSQL server.
+    Init(InitArguments),
+    /// Show where the order of the bus is kept, and whether this machine is up to date.
+    Status(StatusArguments),
     /// Check every line, snapshot and text, and say what is damaged.
     Verify(VerifyArguments),
     /// Write the whole history as JSON lines, each event with its texts.
@@ -30,6 +36,8 @@ enum Action {
 pub(crate) fn run(arguments: &BusArguments) -> ExitCode {
     let done = match &arguments.action {
         Action::Verify(arguments) => return verify_command::run(arguments),
+        Action::Init(arguments) => init_command::run(arguments),
+        Action::Status(arguments) => status_command::run(arguments),
         Action::Export(arguments) => export_command::run(arguments),
         Action::Prune(arguments) => prune_command::run(arguments),
     };

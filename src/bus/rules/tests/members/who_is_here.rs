@@ -118,6 +118,7 @@ fn what_a_session_says_of_itself_stands_beside_its_number() {
         number: SessionNumber::FIRST,
         traits: traits.clone(),
         cwd: Some("/project/sub".into()),
+        host: None,
     };
     assert_eq!(events[1], Event::MemberDescribed(described));
     let live: &Session = world.state.session(session).unwrap();

@@ -13,7 +13,9 @@ use super::segments::{CHUNK_BYTES, Stop};
 use crate::bus::event::{Entry, Event};
 use crate::bus::storage::file::io_failure::failed;
 use crate::bus::storage::file::{FileLog, bus_json};
-use crate::bus::storage::{Appended, Decide, LogError, LogPosition, Proposal, Replica, Verdict};
+use crate::bus::storage::{
+    Appended, Decide, Log as _, LogError, LogPosition, Proposal, Replica, Verdict,
+};
 use crate::domain::time::Now;
 use crate::sys::fs::disk::DiskFile;
 use crate::sys::fs::file_lock::Guard;
@@ -124,7 +126,7 @@ impl FileLog {
         replica: &Replica,
         decide: &mut Decide<'_>,
     ) -> Result<AppendDecision, LogError> {
-        let now = (self.options.clock)();
+        let now = self.now();
         match decide(replica, now) {
             Verdict::Refused => Ok(AppendDecision::Refused),
             Verdict::Nothing => Ok(AppendDecision::Nothing),
@@ -307,7 +309,12 @@ fn error_for(decision: &AppendDecision, error: LogError) -> LogError {
     }
 }
 
-pub(crate) fn prepare(seq: u64, now: Now, proposal: Proposal, directory: &Path) -> Result<Prepared, LogError> {
+pub(crate) fn prepare(
+    seq: u64,
+    now: Now,
+    proposal: Proposal,
+    directory: &Path,
+) -> Result<Prepared, LogError> {
     if !line_format::has_room(seq, proposal.events.len()) {
         let reason = format!(
             "its log has no numbers left after {seq}, so another program has written into it: stop \

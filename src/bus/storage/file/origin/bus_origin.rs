@@ -277,7 +277,9 @@ impl Opening<'_> {
             Err(why) => return Err(self.refused(why.to_string())),
         }
         let made = self.seen_now()?;
-        bus_json::write(self.disk, self.directory, bus, Some((secret, &made)))?;
+        let before = bus_json::order(self.disk, self.directory);
+        let order = self.options.order.clone().or(before);
+        bus_json::write(self.disk, self.directory, bus, Some((secret, &made)), order)?;
         Ok(bus)
     }
 

@@ -1,0 +1,78 @@
+//! `bus init`: makes the bus of a project one that several machines share, with PostgreSQL as the keeper of its order.
+
+use std::time::Instant;
+
+use clap::Args;
+
+use crate::bus::storage::OrderedBy;
+use crate::bus::storage::postgres;
+use crate::cli::commands::look::{Place, unusable};
+use crate::cli::{Failure, below_agent, open_bus, output, with_hint};
+use crate::domain::text::shown_path::ShownPath as _;
+use crate::domain::wait_times;
+
+/// The longest name of a team.
+const TEAM_BYTES: usize = 128;
+
+/// Which server keeps the order.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Run it once in the checkout of each machine, with the same server and team. It makes the tables
+and the team where they are missing. The password comes from PGPASSWORD or a passfile
+(~/.pgpass), never from the address.
+
+Examples:
+  cli-team-bridge bus init postgres://bridge@localhost/agents
+  cli-team-bridge bus init 'host=/run/postgresql user=bridge dbname=agents' --team shop")]
+pub(super) struct InitArguments {
+    /// The server: postgres://USER@HOST:PORT/DATABASE, or words as for `psql`.
+    server: String,
+    /// The name of the team on the server [default: the name of the project's directory].
+    #[arg(long, value_name = "NAME")]
+    team: Option<String>,
+    #[command(flatten)]
+    place: Place,
+}
+
+pub(super) fn run(arguments: &InitArguments) -> Result<(), Failure> {
+    below_agent::refuse_to("choose the server of its team")?;
+    let (project, _) = arguments.place.project_and_proof()?;
+    let directory = project.bus_directory();
+    let of_directory = || project.root.file_name().map(|name| name.to_string_lossy().into_owned());
+    let team = arguments.team.clone().or_else(of_directory).unwrap_or_default();
+    if team.is_empty() || team.len() > TEAM_BYTES || team.chars().any(char::is_control) {
+        let what = format!("a team's name has 1 to {TEAM_BYTES} bytes and no control characters");
+        return Err(with_hint(what, "name it with `--team`"));
+    }
+    let present = open_bus::order_of(&directory)?;
+    if present == Some(None) {
+        let what = format!("`{}` has a bus of its own already", project.root.shown());
+        return Err(with_hint(what, "end its sessions and move `.claude/bridge` aside first"));
+    }
+    let until = Instant::now() + wait_times::SERVER;
+    let order = postgres::make_team(&arguments.server, &team, until).map_err(unusable)?;
+    match present.flatten() {
+        Some(before) if before.team == order.team && before.epoch == order.epoch => {}
+        Some(before) => return Err(another(&before)),
+        None => {}
+    }
+    let bus = open_bus::create_mirror(&directory, &order)?;
+    let events = bus.fetch().map_err(|error| Failure::from(error.to_string()))?;
+    output::say(&format!(
+        "The team {team:?} is on {}; this machine has its {} now.",
+        shown(&order)?,
+        crate::domain::text::counted::counted(events, "event")
+    ));
+    Ok(())
+}
+
+fn shown(order: &OrderedBy) -> Result<String, Failure> {
+    let until = Instant::now() + wait_times::SERVER;
+    Ok(postgres::inspect(order, until).map_err(unusable)?.server)
+}
+
+fn another(before: &OrderedBy) -> Failure {
+    let what =
+        format!("the bus of this project belongs to the team {:?} of another server", before.team);
+    with_hint(what, "end its sessions and move `.claude/bridge` aside first")
+}
