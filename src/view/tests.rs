@@ -55,6 +55,7 @@ pub(crate) fn row(name: &str, state: &str) -> MemberRow {
         lead: false,
         roles: Vec::new(),
         model: None,
+        host: None,
         cwd: None,
         tools: None,
         delivery: Vec::new(),

@@ -191,7 +191,8 @@ impl Worker {
         let (to_check, dead) = {
             let mut core = shared.core();
             let held = |session| core.holds.iter().any(|(held, _)| *held == session);
-            let to_check = self.checks.next(&core.replica.state, held);
+            let here = core.log.host().map(|host| host.id);
+            let to_check = self.checks.next(&core.replica.state, here, held);
             let dead = core.dead_of(&to_check.presences);
             (to_check, dead)
         };
@@ -248,7 +249,7 @@ impl Worker {
             return;
         }
         self.roster = state.session_ids().collect();
-        let keeper = state.view_keeper();
+        let keeper = state.view_keeper(core.log.host().map(|host| host.id));
         let kept_here =
             keeper.is_some_and(|keeper| core.holds.iter().any(|(session, _)| *session == keeper));
         let has_members = core.holds.iter().any(|(session, _)| state.session(*session).is_some());

@@ -5,6 +5,7 @@
 //! within a second, even that of the checking process; while it is stopped, within [`SLICES`] looks.
 
 use crate::bus::state::State;
+use crate::domain::host::HostId;
 use crate::domain::ids::SessionId;
 
 /// The largest team in which every process checks all members: that takes well below a tenth of a millisecond.
@@ -33,11 +34,12 @@ impl CheckSchedule {
     pub(crate) fn next(
         &mut self,
         state: &State,
+        here: Option<HostId>,
         holds: impl Fn(SessionId) -> bool,
     ) -> MembersToCheck {
         self.turn = (self.turn + 1) % SLICES;
         let live: Vec<_> = state.session_ids().collect();
-        let checker = state.lookout();
+        let checker = state.lookout(here);
         match checker {
             Some(checker) if live.len() > FEW && !holds(checker) => {
                 let slice = live.iter().enumerate();
@@ -104,20 +106,20 @@ mod tests {
     #[test]
     fn in_a_small_team_every_process_checks_all_members() {
         let state = team(FEW);
-        let look = CheckSchedule::default().next(&state, |_| false);
+        let look = CheckSchedule::default().next(&state, None, |_| false);
         assert_eq!((look.presences.len(), look.heartbeats.len()), (FEW, FEW));
     }
 
     #[test]
     fn in_a_large_team_one_process_checks_all_and_the_others_check_it_and_some_in_turns() {
         let state = team(500);
-        let checker = CheckSchedule::default().next(&state, |session| session == id(3));
+        let checker = CheckSchedule::default().next(&state, None, |session| session == id(3));
         assert_eq!((checker.presences.len(), checker.heartbeats.len()), (500, 500));
 
         let mut schedule = CheckSchedule::default();
         let mut seen = BTreeSet::new();
         for _ in 0..SLICES {
-            let look = schedule.next(&state, |session| session == id(7));
+            let look = schedule.next(&state, None, |session| session == id(7));
             assert!(look.presences.len() <= 500 / SLICES + 1);
             assert!(look.presences.contains(&id(3)), "its death is seen at once");
             assert_eq!(look.heartbeats, [id(3)]);
@@ -130,7 +132,7 @@ mod tests {
     fn a_hung_checker_is_replaced() {
         let mut state = team(500);
         enter(&mut state, 501, Event::MemberHung { session: id(3) });
-        let look = CheckSchedule::default().next(&state, |session| session == id(1));
+        let look = CheckSchedule::default().next(&state, None, |session| session == id(1));
         assert_eq!(look.heartbeats.len(), 500, "so that its return is seen, too");
     }
 }

@@ -46,7 +46,7 @@ pub(in crate::bus) fn concerned(state: &State, events: &[Event]) -> BTreeSet<Ses
             | Event::AgentFree { .. }
             | Event::MemberHung { .. }
             | Event::MemberBack { .. } => {
-                all.extend(state.view_keeper());
+                all.extend(state.view_keepers());
             }
             Event::TaskAssigned(assigned) => add_session(state, assigned.session, &mut all),
             Event::TaskCancelAsked { id, .. }

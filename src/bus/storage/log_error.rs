@@ -42,7 +42,7 @@ pub enum LogError {
     #[error("the command is {bytes} bytes long, over the limit of {limit} for one append")]
     TooLong { bytes: usize, limit: usize },
     /// The entry may or may not be on disk.
-    #[error("writing to disk failed, so it is unknown whether this took effect: {source}")]
+    #[error("it is unknown whether this took effect, because storing it failed: {source}")]
     OutcomeUnknown { source: Arc<std::io::Error> },
     /// The log does not hold it any more.
     #[error("the log no longer holds this")]

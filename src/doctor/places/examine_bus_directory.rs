@@ -9,7 +9,7 @@ use super::judge_bus_place::{self, Closed, NoBus};
 use super::{examine_rights, judge_bus, judge_sessions, judge_webhooks};
 use crate::bus::state::State;
 use crate::bus::storage::LogError;
-use crate::bus::storage::file::{Examined, Proof, examine as examine_bus};
+use crate::bus::storage::file::{Examined, Proof, SeenPresence, examine as examine_bus};
 use crate::config::Webhook;
 use crate::doctor::finding::{Finding, Fixing, Subject};
 use crate::domain::env_vars;
@@ -80,7 +80,7 @@ pub(crate) fn examine(
     findings.extend(judge_bus::judge(&bus));
     if let Ok(state) = &bus.state {
         let now_ns = i128::from(clock::now().wall_ms) * 1_000_000;
-        let suspended = suspended(state);
+        let suspended = suspended(state, &bus.presences);
         findings.extend(judge_sessions::judge(state, &bus.presences, &suspended, now_ns));
         findings.push(judge_sessions::judge_leftovers(&leftovers(directory, state)));
         findings.extend(judge_webhooks::judge(state, webhooks, is_set));
@@ -167,8 +167,11 @@ fn file_system(directory: &Path, place: NetworkPlace) -> Finding {
 }
 
 /// Returns the live sessions whose process a signal has stopped, each with that process.
-fn suspended(state: &State) -> Vec<(SessionId, u32)> {
-    let sessions = state.live_sessions().into_iter();
+fn suspended(state: &State, presences: &[SeenPresence]) -> Vec<(SessionId, u32)> {
+    let is_elsewhere =
+        |id| presences.iter().any(|presence| presence.session == id && presence.is_elsewhere);
+    // A pid of another host names another process here.
+    let sessions = state.live_sessions().into_iter().filter(|live| !is_elsewhere(live.id));
     let suspended = sessions.filter_map(|live| {
         let own = live.run.as_ref().map(|run| (run.agent.pid, run.agent.started));
         // An agent's `pid` is the same process. For others it is the server's, whose start time is unknown.

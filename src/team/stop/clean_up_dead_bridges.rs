@@ -55,10 +55,10 @@ impl Team {
             let unswept = state.unswept();
             unswept.map(|(id, run)| (id, run.cloned())).collect()
         });
-        // The processes of another machine are for its own bridges to end.
-        dead.retain(|session, _| self.bus().is_of_this_host(*session));
         let late = without_bridge.into_iter().filter(|(id, _)| is_late(id));
         dead.extend(late);
+        // The processes of another machine are for its own bridges to end.
+        dead.retain(|session, _| self.bus().is_of_this_host(*session));
         if !dead.is_empty() {
             self.end_leftovers(dead).await?;
             // Agents whose shim was killed are dead now.

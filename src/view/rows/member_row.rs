@@ -135,6 +135,9 @@ pub struct MemberRow {
     /// Where it works.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
+    /// The machine on which it runs, on a bus that several share.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     /// Whether it has the bridge's tools: ready, missing or unproven.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<String>,
@@ -154,7 +157,9 @@ impl MemberRow {
     pub fn kind_in_words(&self) -> String {
         let profile = self.profile.as_ref().filter(|profile| **profile != self.name);
         let profile = profile.map(|profile| format!(" ({profile})")).unwrap_or_default();
-        format!("{}{profile}", self.kind)
+        let host =
+            self.host.as_ref().map(|host| format!(" on {}", quoted(host, limits::WORD_BYTES)));
+        format!("{}{profile}{}", self.kind, host.unwrap_or_default())
     }
 
     /// Makes the row of a live session. `is_held` says whether its process lives, `usage` what its turns have used.
@@ -213,6 +218,7 @@ impl MemberRow {
             roles: session.roles.clone(),
             model: session.model.clone(),
             cwd: session.cwd.clone(),
+            host: state.host_of(session.id).map(|host| host.name.clone()),
             tools: is_agent.then(|| tools(session.tools).to_owned()),
             delivery: delivery_words(session).into_iter().map(str::to_owned).collect(),
             restarts: session.restarts,
@@ -309,6 +315,7 @@ impl MemberRow {
             roles: Vec::new(),
             model: past.and_then(|past| past.model.clone()),
             cwd: past.map(|past| past.cwd.clone()),
+            host: None,
             tools: None,
             delivery: Vec::new(),
             restarts: 0,

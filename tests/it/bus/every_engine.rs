@@ -3,12 +3,15 @@
 use std::future::Future;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use cli_team_bridge::bus::rules::{Description, NameChoice, Pick};
 use cli_team_bridge::bus::state::State;
+use cli_team_bridge::bus::storage::OrderedBy;
 use cli_team_bridge::bus::storage::file::{FileLog, Options};
 use cli_team_bridge::bus::storage::in_memory::Store;
+use cli_team_bridge::bus::storage::postgres::make_team;
 use cli_team_bridge::bus::{Bus, Call, Joining, LoadedMessage, Membership};
 use cli_team_bridge::domain::ids::MessageId;
 use cli_team_bridge::domain::member::MemberKind;
@@ -17,12 +20,15 @@ use cli_team_bridge::domain::name::Name;
 use cli_team_bridge::sys::clock;
 use cli_team_bridge::sys::fs::disk::RealDisk;
 
+use crate::support::postgres_server;
+
 /// Longer than anything takes here, even on a busy machine: a test that reaches it has failed.
 const DEADLINE: Duration = Duration::from_secs(30);
 
 /// One project's log, which a test opens several times as several processes would.
-pub(crate) trait Logs {
-    fn new() -> Self;
+pub(crate) trait Logs: Sized {
+    /// Makes an empty log; none where what it needs is missing.
+    fn new() -> Option<Self>;
 
     /// Opens the bus once more.
     fn bus(&self) -> Bus;
@@ -34,8 +40,8 @@ pub(crate) trait Logs {
 pub(crate) struct InMemory(Store);
 
 impl Logs for InMemory {
-    fn new() -> Self {
-        Self(Store::new(Arc::new(clock::now)))
+    fn new() -> Option<Self> {
+        Some(Self(Store::new(Arc::new(clock::now))))
     }
 
     fn bus(&self) -> Bus {
@@ -50,8 +56,8 @@ impl Logs for InMemory {
 pub(crate) struct InFiles(tempfile::TempDir);
 
 impl Logs for InFiles {
-    fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
+    fn new() -> Option<Self> {
+        Some(Self(tempfile::tempdir().unwrap()))
     }
 
     fn bus(&self) -> Bus {
@@ -60,6 +66,41 @@ impl Logs for InFiles {
 
     fn view(&self) -> String {
         std::fs::read_to_string(self.0.path().join("bridge/agents.json")).unwrap_or_default()
+    }
+}
+
+/// A log on a server. Each bus is on a host of its own, with its own mirror.
+pub(crate) struct OnPostgres {
+    order: OrderedBy,
+    mirrors: tempfile::TempDir,
+    opened: AtomicUsize,
+}
+
+impl Logs for OnPostgres {
+    fn new() -> Option<Self> {
+        static TEAMS: AtomicUsize = AtomicUsize::new(0);
+        let server = tokio::task::block_in_place(postgres_server::shared)?;
+        let team = format!("team-{}", TEAMS.fetch_add(1, Ordering::Relaxed));
+        let until = Instant::now() + DEADLINE;
+        let order = tokio::task::block_in_place(|| make_team(&server, &team, until)).unwrap();
+        Some(Self { order, mirrors: tempfile::tempdir().unwrap(), opened: AtomicUsize::new(0) })
+    }
+
+    fn bus(&self) -> Bus {
+        let number = self.opened.fetch_add(1, Ordering::Relaxed);
+        let options = Options { order: Some(self.order.clone()), ..Options::default() };
+        let mirror = self.mirrors.path().join(number.to_string());
+        let log = FileLog::open(&mirror, Arc::new(RealDisk), options).unwrap();
+        let bus = Bus::open(Box::new(log)).unwrap();
+        tokio::task::block_in_place(|| bus.fetch()).unwrap();
+        bus
+    }
+
+    fn view(&self) -> String {
+        let views = std::fs::read_dir(self.mirrors.path()).unwrap().flatten();
+        let views = views
+            .filter_map(|mirror| std::fs::read_to_string(mirror.path().join("agents.json")).ok());
+        views.max().unwrap_or_default()
     }
 }
 
@@ -74,6 +115,7 @@ macro_rules! on_every_log {
     ($($name:ident),* $(,)?) => {
         crate::bus::every_engine::on_every_log!(@ memory, InMemory, $($name),*);
         crate::bus::every_engine::on_every_log!(@ file, InFiles, $($name),*);
+        crate::bus::every_engine::on_every_log!(@ postgres, OnPostgres, $($name),*);
     };
     (@ $module:ident, $logs:ident, $($name:ident),*) => {
         mod $module {
@@ -81,7 +123,10 @@ macro_rules! on_every_log {
             $(
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn $name() {
-                    super::$name(crate::bus::every_engine::$logs::new()).await;
+                    match crate::bus::every_engine::$logs::new() {
+                        Some(logs) => super::$name(logs).await,
+                        None => println!("skipped: what this engine needs is not installed"),
+                    }
                 }
             )*
         }

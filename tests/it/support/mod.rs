@@ -7,6 +7,8 @@ mod project;
 mod terminal;
 pub(crate) mod home_files;
 pub(crate) mod npm;
+#[path = "../../../src/bus/storage/postgres/test_server.rs"]
+pub(crate) mod postgres_server;
 pub(crate) mod schema_check;
 #[cfg(target_os = "linux")]
 pub(crate) mod misbehaving_agents;

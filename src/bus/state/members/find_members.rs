@@ -1,7 +1,9 @@
 //! Queries about members: which are live, which session serves a process, which have nothing to do.
 
+use std::collections::BTreeSet;
+
 use crate::bus::state::{EndedSession, Member, ResumeInfo, Session, State};
-use crate::domain::host::Host;
+use crate::domain::host::{Host, HostId};
 use crate::domain::ids::SessionId;
 use crate::domain::member::{Activity, Departure, MemberKind, ProcessMark, SessionNumber};
 use crate::domain::name::Name;
@@ -120,19 +122,32 @@ impl State {
     }
 
     /// Returns the session that keeps the view of members up to date: the oldest orchestrator, else the oldest peer.
-    pub(in crate::bus) fn view_keeper(&self) -> Option<SessionId> {
-        self.keeper_of(|_| true)
+    pub(in crate::bus) fn view_keeper(&self, here: Option<HostId>) -> Option<SessionId> {
+        self.keeper_of(here, |_| true)
+    }
+
+    /// Returns the view keepers of all hosts.
+    pub(in crate::bus) fn view_keepers(&self) -> impl Iterator<Item = SessionId> {
+        let hosts: BTreeSet<_> = self.hosts.values().map(|host| Some(host.id)).collect();
+        let hosts = if hosts.is_empty() { BTreeSet::from([None]) } else { hosts };
+        hosts.into_iter().filter_map(|here| self.view_keeper(here))
     }
 
     /// Returns the session that watches all others: the view keeper, unless its heartbeat stands still.
-    pub(in crate::bus) fn lookout(&self) -> Option<SessionId> {
-        self.keeper_of(|session| !session.hung)
+    pub(in crate::bus) fn lookout(&self, here: Option<HostId>) -> Option<SessionId> {
+        self.keeper_of(here, |session| !session.hung)
     }
 
-    fn keeper_of(&self, can: impl Fn(&Session) -> bool) -> Option<SessionId> {
+    /// Finds it among the sessions of one host, or of all if there are none.
+    fn keeper_of(&self, here: Option<HostId>, can: impl Fn(&Session) -> bool) -> Option<SessionId> {
+        let is_here = |session: &Session| {
+            let its = self.host_of(session.id);
+            here.is_none() || its.is_none_or(|its| Some(its.id) == here)
+        };
         let kept_by = |kind: MemberKind| {
             let those = self.sessions.values();
-            let those = those.filter(|session| session.kind == kind && can(session));
+            let those =
+                those.filter(|session| session.kind == kind && can(session) && is_here(session));
             those.min_by_key(|session| session.since_seq).map(|session| session.id)
         };
         kept_by(MemberKind::Orchestrator).or_else(|| kept_by(MemberKind::Peer))

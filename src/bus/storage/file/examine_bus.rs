@@ -64,6 +64,8 @@ pub struct SeenPresence {
     pub is_held: bool,
     /// The time of its last sign of life, in nanoseconds since 1970.
     pub beat_ns: Option<i128>,
+    /// Whether the session runs on another host. Whether it lives is for that to say, and it counts as held.
+    pub is_elsewhere: bool,
 }
 
 /// Examines the bus in a directory. An error says why the bus cannot be used, and what to do.
@@ -83,6 +85,7 @@ pub fn examine(directory: &Path, proof: &Proof) -> Result<Examined, LogError> {
     };
     let parts = log.parts()?;
     let damaged_snapshots = damaged_snapshots(&log);
+    let state = log.load().map(|replica| replica.state);
     Ok(Examined::Bus(Box::new(ExaminedBus {
         segments: parts.len(),
         bytes: walked.bytes,
@@ -90,8 +93,8 @@ pub fn examine(directory: &Path, proof: &Proof) -> Result<Examined, LogError> {
         damaged_lines: walked.damaged.iter().map(name).collect(),
         is_partly_read: walked.is_partly_read,
         damaged_snapshots,
-        state: log.load().map(|replica| replica.state),
-        presences: presences(directory)?,
+        presences: presences(&log, state.as_ref().ok())?,
+        state,
         no_wakeups: wakeup_files::watch_log(&directory.join("log"), Arc::new(|| {}))
             .err()
             .as_ref()
@@ -117,7 +120,8 @@ pub fn read_state(directory: &Path, proof: &Proof) -> Result<PresentState, LogEr
         Opened::Foreign => Ok(PresentState::Foreign),
         Opened::Log(mut log) => {
             let state = log.load()?.state;
-            Ok(PresentState::Read(Box::new(state), presences(directory)?))
+            let presences = presences(&log, Some(&state))?;
+            Ok(PresentState::Read(Box::new(state), presences))
         }
     }
 }
@@ -129,9 +133,9 @@ pub fn clear_left_presences(directory: &Path, proof: &Proof) -> Result<usize, Lo
         return Ok(0);
     };
     let state = log.load()?.state;
-    let before = presences(directory)?.len();
+    let before = presences(&log, None)?.len();
     log.clear_presences(&|session| standing(&state, session))?;
-    Ok(before.saturating_sub(presences(directory)?.len()))
+    Ok(before.saturating_sub(presences(&log, None)?.len()))
 }
 
 /// The findings of one walk over the whole log.
@@ -182,8 +186,9 @@ fn damaged_snapshots(log: &FileLog) -> Vec<String> {
     damaged.filter_map(|path| Some(format!("`snapshot/{}`", path.file_name()?.to_str()?))).collect()
 }
 
-fn presences(directory: &Path) -> Result<Vec<SeenPresence>, LogError> {
-    let directory = directory.join("presence");
+/// Returns the presences of the sessions of this host, and those of the sessions of others.
+fn presences(log: &FileLog, state: Option<&State>) -> Result<Vec<SeenPresence>, LogError> {
+    let directory = log.directory.join("presence");
     let entries = match fs::read_dir(&directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries.map_err(|error| failed("list", &directory, error))?,
@@ -196,7 +201,16 @@ fn presences(directory: &Path) -> Result<Vec<SeenPresence>, LogError> {
             // A presence that cannot be checked counts as held.
             is_held: LifeLock::is_held(&path).unwrap_or(true),
             beat_ns: disk::touched_ns(&path).ok(),
+            is_elsewhere: false,
         })
     });
-    Ok(seen.collect())
+    let is_elsewhere = |id: &SessionId| state.is_some_and(|state| log.is_elsewhere(state, *id));
+    let live = state.into_iter().flat_map(State::session_ids).filter(is_elsewhere);
+    let elsewhere = live.map(|session| SeenPresence {
+        session,
+        is_held: true,
+        beat_ns: None,
+        is_elsewhere: true,
+    });
+    Ok(seen.chain(elsewhere).collect())
 }

@@ -17,6 +17,7 @@ use super::{
     Options, Origin, Proof, bus_directory, bus_json, long_texts, presence_files, wakeup_files,
 };
 use crate::bus::event::{Entry, Event};
+use crate::bus::state::State;
 use crate::bus::storage::{
     Appended, Decide, Durability, Hold, Log, LogError, LogPosition, Mirror, OnWakeup, OrderedBy,
     Presence, Replica, Sequencer, Standing, WriteTurn,
@@ -157,6 +158,14 @@ impl FileLog {
             disk,
             options,
         })
+    }
+
+    /// Says whether a session runs on another host, so that nothing here shows whether it lives.
+    pub(super) fn is_elsewhere(&self, state: &State, session: SessionId) -> bool {
+        match (state.host_of(session), self.host()) {
+            (Some(its), Some(here)) => its.id != here.id && !self.was_here(its.id),
+            _ => false,
+        }
     }
 
     pub(super) fn part(&self, part: &str, name: &str) -> PathBuf {

@@ -1,8 +1,11 @@
-//! A PostgreSQL of the tests' own: made in a temporary directory, reached by a socket in it, and ended with the value.
+//! A PostgreSQL of the tests' own: made in a temporary directory, reached by a socket in it, and ended with the test, however that ends.
+
+#![allow(dead_code, reason = "the unit tests and the tests of processes use different parts")]
 
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// Where Debian keeps its versions.
@@ -11,54 +14,75 @@ const DEBIAN: &str = "/usr/lib/postgresql";
 /// A user that may run a server in place of root, which may not.
 const NOBODY: u32 = 65_534;
 
+/// Runs the server until this process closes the pipe, as its end does, and then removes the directory.
+const RUN: &str = r#"
+"$1/postgres" -D "$2/data" -k "$2" -c listen_addresses= -c max_connections=300 >"$2/log" 2>&1 &
+server=$!
+read -r line
+case "$line" in kill) kill -KILL $server; wait $server; exit ;; esac
+kill -QUIT $server
+wait $server
+rm -rf "$2"
+"#;
+
 pub(crate) struct TestServer {
-    directory: tempfile::TempDir,
+    directory: PathBuf,
     binaries: PathBuf,
-    server: Child,
+    shell: Child,
+}
+
+/// Returns the address of a server that all tests of this process share; none if its programs are not on this machine.
+pub(crate) fn shared() -> Option<String> {
+    static SERVER: OnceLock<Option<TestServer>> = OnceLock::new();
+    SERVER.get_or_init(TestServer::start).as_ref().map(TestServer::address)
 }
 
 impl TestServer {
     /// Starts a server; none if its programs are not on this machine.
     pub(crate) fn start() -> Option<Self> {
         let binaries = binaries()?;
-        let directory = tempfile::Builder::new().prefix("pg").tempdir_in("/tmp").unwrap();
+        let directory = tempfile::Builder::new().prefix("pg").tempdir_in("/tmp").unwrap().keep();
         if nix::unistd::geteuid().is_root() {
             let nobody = Some(NOBODY.into());
-            nix::unistd::chown(directory.path(), nobody, None).unwrap();
+            nix::unistd::chown(&directory, nobody, None).unwrap();
         }
-        let data = directory.path().join("data");
+        let data = directory.join("data");
         let made = as_user(&binaries.join("initdb"))
             .args(["--no-sync", "--auth=trust", "--username=bridge", "--pgdata"])
             .arg(&data)
             .output()
             .unwrap();
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-        let server = run(&binaries, directory.path());
-        let started = Self { directory, binaries, server };
+        let shell = run(&binaries, &directory);
+        let started = Self { directory, binaries, shell };
         started.wait();
         Some(started)
     }
 
     /// Returns the address of a database.
     pub(crate) fn address(&self) -> String {
-        format!("host={} user=bridge dbname=postgres", self.directory.path().display())
+        format!("host={} user=bridge dbname=postgres", self.directory.display())
     }
 
-    /// Kills the server as a power cut would, and starts it anew.
-    pub(crate) fn kill_and_restart(&mut self) {
-        self.server.kill().unwrap();
-        self.server.wait().unwrap();
-        self.server = run(&self.binaries, self.directory.path());
+    /// Kills the server.
+    pub(crate) fn kill(&mut self) {
+        use std::io::Write as _;
+        self.shell.stdin.take().unwrap().write_all(b"kill\n").unwrap();
+        self.shell.wait().unwrap();
+    }
+
+    /// Starts a killed server anew.
+    pub(crate) fn restart(&mut self) {
+        self.shell = run(&self.binaries, &self.directory);
         self.wait();
     }
 
     fn wait(&self) {
         let begun = Instant::now();
         let ready = || {
-            let path = self.directory.path();
             let asked = Command::new(self.binaries.join("pg_isready"))
                 .arg("--host")
-                .arg(path)
+                .arg(&self.directory)
                 .stdout(Stdio::null())
                 .status();
             asked.is_ok_and(|status| status.success())
@@ -72,24 +96,20 @@ impl TestServer {
 
 impl Drop for TestServer {
     fn drop(&mut self) {
-        // SIGQUIT ends all its processes at once.
-        let pid = nix::unistd::Pid::from_raw(self.server.id().cast_signed());
-        let _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGQUIT);
-        let _ = self.server.wait();
+        drop(self.shell.stdin.take());
+        let _ = self.shell.wait();
     }
 }
 
 fn run(binaries: &Path, directory: &Path) -> Child {
-    as_user(&binaries.join("postgres"))
-        .arg("-D")
-        .arg(directory.join("data"))
-        .arg("-k")
+    let shell = as_user(Path::new("/bin/sh"))
+        .args(["-c", RUN, "sh"])
+        .arg(binaries)
         .arg(directory)
-        .args(["-c", "listen_addresses="])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap()
+        .stdin(Stdio::piped())
+        .process_group(0)
+        .spawn();
+    shell.unwrap()
 }
 
 /// Returns a command that runs as a user who may run a server.

@@ -89,7 +89,8 @@ fn lines_have_one_order_and_a_command_one_place() {
     assert_eq!(order.put(&twice, soon()).unwrap(), Sequenced::Behind);
     let of_another_log = line(3, 1, Some(random_ids::command()));
     assert_eq!(order.put(&of_another_log, soon()).unwrap(), Sequenced::Behind);
-    team.server.kill_and_restart();
+    team.server.kill();
+    team.server.restart();
     let second = line(3, 1, after);
     assert_eq!(order.put(&second, soon()).unwrap(), Sequenced::Accepted);
     let lines = order.lines_from(1, None, soon()).unwrap();
@@ -132,11 +133,18 @@ async fn members_on_two_hosts_exchange_messages_also_after_a_crash_of_the_server
     assert_ne!(hosts[0], hosts[1]);
     assert_eq!(one.host().unwrap().id, hosts[0]);
 
-    tokio::task::block_in_place(|| team.server.kill_and_restart());
+    tokio::task::block_in_place(|| team.server.kill());
+    let away = send(&ben, "ann", "while it is away").await.unwrap_err();
+    assert!(away.to_string().contains("cannot be reached"), "{away}");
+    tokio::task::block_in_place(|| team.server.restart());
     send(&ben, "ann", "after the crash").await.unwrap();
     assert_eq!(next(&ann).await, "after the crash");
     let log = |directory: &Path| {
-        std::fs::read(directory.join(".claude/bridge/log").join("1.jsonl")).unwrap_or_default()
+        let log = directory.join(".claude/bridge/log");
+        let parts = std::fs::read_dir(log).unwrap().flatten();
+        let mut parts: Vec<_> = parts.map(|part| part.path()).collect();
+        parts.sort();
+        parts.into_iter().flat_map(|part| std::fs::read(part).unwrap()).collect::<Vec<_>>()
     };
     one.refresh().unwrap();
     let (mine, theirs) = (log(here.path()), log(there.path()));

@@ -84,6 +84,9 @@ struct Details {
     /// Where it works.
     #[serde(skip_serializing_if = "Option::is_none")]
     cwd: Option<String>,
+    /// The machine on which it runs, on a bus that several share; project files are not carried from one to another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    host: Option<String>,
 }
 
 impl Tool for ListAgents {
@@ -176,5 +179,6 @@ fn details(state: &State, session: &Session) -> Details {
         surface: word(&traits.surface),
         model: session.model.clone(),
         cwd: session.cwd.clone(),
+        host: state.host_of(session.id).map(|host| host.name.clone()),
     }
 }

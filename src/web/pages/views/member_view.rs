@@ -114,13 +114,14 @@ fn needs(
 fn facts(row: &MemberRow, now: Moment) -> Markup {
     let quoted = |text: &String| quoted(text, FACT);
     let roles: Vec<_> = row.roles.iter().map(quoted).collect();
-    let facts: [(&str, Option<String>); 11] = [
+    let facts: [(&str, Option<String>); 12] = [
         ("problem", row.failed_wake.clone()),
         ("kind", Some(row.kind.clone())),
         ("profile", row.profile.clone()),
         ("model", row.model.as_ref().map(quoted)),
         ("roles", Some(roles.join(", "))),
         ("works in", row.cwd.as_ref().map(quoted)),
+        ("machine", row.host.as_ref().map(quoted)),
         ("delivery", Some(row.delivery.join(", "))),
         ("tools", row.tools.clone()),
         (

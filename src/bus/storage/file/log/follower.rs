@@ -133,8 +133,11 @@ impl Follower {
         self.log.now()
     }
 
-    /// Says whether a process holds the presence of a session. One that cannot be checked counts as held.
+    /// Says whether a process holds the presence of a session. One that cannot be checked counts as held, as do those of other hosts.
     pub fn is_held(&self, session: SessionId) -> bool {
+        if self.log.is_elsewhere(&self.replica.state, session) {
+            return true;
+        }
         let path = self.log.part("presence", &session.to_string());
         presence_files::look(&path) == Presence::Held
     }

@@ -1,0 +1,69 @@
+//! A team on two machines: two projects with a mirror each, and a server between them.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::support::{DEADLINE, Stage, postgres_server};
+
+/// Plays nothing: the test speaks for its members.
+const SCRIPT: &str = "";
+
+/// Runs a command line of the program in a project. Returns what it printed.
+fn command(stage: &Stage, arguments: &[&str]) -> String {
+    let ran = Command::new(env!("CARGO_BIN_EXE_cli-team-bridge"))
+        .args(arguments)
+        .current_dir(stage.project())
+        .env("HOME", stage.home())
+        .env_remove("XDG_STATE_HOME")
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&ran.stdout).into_owned();
+    assert!(ran.status.success(), "{text}{}", String::from_utf8_lossy(&ran.stderr));
+    text
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_team_on_two_machines_talks_and_outlives_the_death_of_one() {
+    let Some(mut server) = tokio::task::block_in_place(postgres_server::TestServer::start) else {
+        println!("skipped: no PostgreSQL is installed");
+        return;
+    };
+    let (here, there) = (Stage::new(SCRIPT), Stage::new(SCRIPT));
+    for stage in [&here, &there] {
+        let made = command(stage, &["bus", "init", &server.address(), "--team", "shop"]);
+        assert!(made.starts_with("The team \"shop\" is on "), "{made}");
+    }
+    let lead = here.orchestrator().await;
+    let far = there.orchestrator_with(&["--name", "far"]).await;
+    far.call("send_message", json!({ "to": "orchestrator", "content": "hello over there" })).await;
+    let heard = lead.call("wait_for_message", json!({ "timeout_seconds": 60 })).await;
+    assert!(heard.to_string().contains("hello over there"), "{heard}");
+    let agents = lead.call("list_agents", json!({})).await;
+    let hosts: Vec<_> =
+        agents["agents"].as_array().unwrap().iter().map(|one| &one["host"]).collect();
+    assert!(hosts.len() == 2 && hosts.iter().all(|host| host.is_string()), "{agents}");
+    let status = command(&there, &["bus", "status"]);
+    assert!(status.contains("all of them here") && status.contains("machines"), "{status}");
+    assert!(command(&there, &["status"]).contains("orchestrator"));
+
+    tokio::task::block_in_place(|| server.kill());
+    let away =
+        far.refused("send_message", json!({ "to": "orchestrator", "content": "lost?" })).await;
+    assert!(away.contains("cannot be reached"), "{away}");
+    let listed = command(&there, &["messages"]);
+    assert!(listed.contains("hello over there"), "what is known is shown: {listed}");
+    tokio::task::block_in_place(|| server.restart());
+    far.call("send_message", json!({ "to": "orchestrator", "content": "back again" })).await;
+    let heard = lead.call("wait_for_message", json!({ "timeout_seconds": 60 })).await;
+    assert!(heard.to_string().contains("back again"), "{heard}");
+
+    far.die().await;
+    let begun = Instant::now();
+    while lead.call("list_agents", json!({})).await.to_string().contains("\"far\"") {
+        assert!(begun.elapsed() < DEADLINE, "the dead machine is found");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    lead.close().await;
+}
