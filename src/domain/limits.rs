@@ -403,9 +403,6 @@ pub const MAX_ROUNDS: u64 = 20;
 /// Fallback agents of a step.
 pub const MAX_FALLBACKS: usize = 4;
 
-/// Bytes of a machine's name, for people. POSIX allows host names of 255 bytes; those of machines are words.
-pub const HOST_NAME_BYTES: usize = 64;
-
 /// Bytes of an agent's id for one of its sessions, and of its other words that are sent back to it: the known agents use a UUID. The log
 /// stores it, and a longer text is no id.
 pub const AGENT_ID_BYTES: usize = 1_024;

@@ -5,7 +5,6 @@ pub mod act;
 pub mod alert_kind;
 pub mod env_vars;
 pub mod grace_periods;
-pub mod host;
 pub mod ids;
 pub mod is_zero;
 pub mod limits;

@@ -118,8 +118,8 @@ pub const WISH_TAKEN: Duration = Duration::from_secs(5);
 /// A command waits for the lock of the bus. Then it is withdrawn with the error that the bus is busy.
 pub const BUS_BUSY: Duration = Duration::from_secs(2);
 
-/// A command is given its place by the server of a bus that several machines share.
-pub const SERVER: Duration = Duration::from_secs(5);
+/// The server of a bus that several machines share answers. It ends before the deadline of a tool, whose error would say less.
+pub const SERVER: Duration = Duration::from_secs(3);
 
 /// A machine asks the server of its team for what is new, also where no notification comes.
 pub const POLL_SERVER: Duration = Duration::from_secs(1);

@@ -25,8 +25,8 @@ use crate::bus::shared::{BusShared, Core, Receipt, no_thread};
 use crate::bus::state::State;
 use crate::bus::storage::session_standing::standing;
 use crate::bus::storage::{Log, Presence};
-use crate::domain::host::Host;
 use crate::domain::ids::{CallId, CommandId, SessionId};
+use crate::domain::member::Host;
 use crate::domain::time::Now;
 use crate::sys::random_ids;
 

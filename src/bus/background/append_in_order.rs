@@ -47,7 +47,7 @@ pub(crate) fn append_in_order(
                 ProposedCommand::Refused(refusal) => Some(Err(refusal.into())),
             };
             // What was decided holds if nothing newer has its place.
-            let newer = pull(shared, order, until)?;
+            let newer = pull(shared, order)?;
             match outcome {
                 Some(outcome) if newer == 0 => return outcome.map(|()| receipt),
                 _ if Instant::now() >= until => {
@@ -64,18 +64,16 @@ pub(crate) fn fetch(shared: &BusShared) -> Result<(), BusError> {
     let Some(order) = shared.order.clone() else {
         return Ok(());
     };
-    let until = Instant::now() + wait_times::SERVER;
-    shared.in_turn(|| pull(shared, &*order, until)).map(drop)
+    shared.in_turn(|| pull(shared, &*order)).map(drop)
 }
 
 /// Brings the mirror up to what the server has. The caller has the turn to write, and is in it. Returns the number of new lines.
-pub(crate) fn pull(
-    shared: &BusShared,
-    order: &dyn Sequencer,
-    until: Instant,
-) -> Result<usize, BusError> {
+///
+/// A long tail has no deadline as a whole, but each part of it.
+pub(crate) fn pull(shared: &BusShared, order: &dyn Sequencer) -> Result<usize, BusError> {
     let mut pulled = 0;
     loop {
+        let until = Instant::now() + wait_times::SERVER;
         let (seq, after) = shared.end_of_log();
         let lines = order.lines_from(seq, after, until)?;
         if lines.is_empty() {

@@ -14,8 +14,8 @@ use crate::bus::error::BusError;
 use crate::bus::rules::{Command, DeadSession, Operation};
 use crate::bus::shared::{BusShared, no_thread};
 use crate::bus::storage::{HostLease, HostLink, Sequencer, TeamOfHosts};
-use crate::domain::host::HostId;
 use crate::domain::ids::SessionId;
+use crate::domain::member::HostId;
 use crate::domain::wait_times;
 use crate::sys::random_ids;
 
@@ -95,7 +95,7 @@ impl Keeper<'_> {
                 // What another process of this machine has written needs no server.
                 shared.catch_up()?;
                 if next_seq > shared.end_of_log().0 {
-                    let pulled = shared.in_turn(|| pull(&shared, self.order, until));
+                    let pulled = shared.in_turn(|| pull(&shared, self.order));
                     pulled?;
                 }
             }
@@ -202,7 +202,7 @@ impl HostWatch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::host::Host;
+    use crate::domain::member::Host;
 
     fn lease(beat: i64, is_connected: Option<bool>) -> HostLease {
         let host = Host { id: HostId(uuid::Uuid::from_u128(1)), name: "there".into() };

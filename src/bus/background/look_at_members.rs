@@ -5,8 +5,8 @@
 //! within a second, even that of the checking process; while it is stopped, within [`SLICES`] looks.
 
 use crate::bus::state::State;
-use crate::domain::host::HostId;
 use crate::domain::ids::SessionId;
+use crate::domain::member::HostId;
 
 /// The largest team in which every process checks all members: that takes well below a tenth of a millisecond.
 const FEW: usize = 16;

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::host::Host;
 use crate::domain::ids::SessionId;
+use crate::domain::member::Host;
 use crate::domain::member::{Label, MemberKind, ProcessMark, SessionNumber, Traits};
 use crate::domain::name::Name;
 

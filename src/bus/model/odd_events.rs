@@ -13,11 +13,11 @@ use crate::bus::event::{
 };
 use crate::bus::storage::file::line_format;
 use crate::domain::access_key::{KeyScope, hash_of_secret, secret_of};
-use crate::domain::host::{Host, HostId};
 use crate::domain::ids::{
     CallId, CommandId, KeyId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
 use crate::domain::member::{Activity, Departure, Label, MemberKind, SessionNumber, Tools, Traits};
+use crate::domain::member::{Host, HostId};
 use crate::domain::messaging::{
     Acknowledgement, Audience, Author, ConflictEnd, ConflictStep, DeliveryMethod, DirectoryMark,
     Elsewhere, Group, HeldWhy, MemberElsewhere, MessageKind, MessageOrigin, OriginPlace, Priority,

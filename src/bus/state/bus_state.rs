@@ -10,11 +10,11 @@ use super::{
     AccessKey, AwaitedAnswer, ChunkedLarge, Conflict, Due, EndedSession, Member, Message,
     OtherProjects, Permission, Request, Run, Session, Task, Timers, Unanswered, Watch, Workflow,
 };
-use crate::domain::host::Host;
 use crate::domain::ids::{
     CommandId, KeyId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
 use crate::domain::limits::TeamLimits;
+use crate::domain::member::Host;
 use crate::domain::member::{Label, SessionNumber};
 use crate::domain::messaging::Arbiter;
 use crate::domain::name::Name;

@@ -8,8 +8,8 @@ use super::{
     Sequencer, Standing, WriteTurn,
 };
 use crate::bus::event::{Entry, Event};
-use crate::domain::host::{Host, HostId};
 use crate::domain::ids::{SessionId, TaskId};
+use crate::domain::member::{Host, HostId};
 use crate::domain::time::Now;
 
 /// Called from a thread of the log after a wakeup or a possible change. It must not block.

@@ -9,8 +9,8 @@ use uuid::Uuid;
 
 use super::{Decide, LogError, Replica};
 use crate::bus::event::Entry;
-use crate::domain::host::{Host, HostId};
 use crate::domain::ids::CommandId;
+use crate::domain::member::{Host, HostId};
 use crate::domain::time::Tick;
 
 /// Which server keeps the order of a bus, as `bus.json` of each mirror says.

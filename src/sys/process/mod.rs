@@ -7,6 +7,7 @@ pub mod cgroup;
 mod child_state;
 pub mod descendants;
 mod find_program;
+mod host_name;
 pub mod kill_children;
 pub mod memory_use;
 pub mod pid_namespace;
@@ -19,6 +20,7 @@ pub use nix::sys::signal::Signal;
 
 pub use self::child_state::{ChildState, kill_child, peek_child};
 pub use self::find_program::{find_program, has_directory, is_executable};
+pub use self::host_name::host_name;
 pub use self::process_environment::{has_variable, marked, variable};
 pub use self::process_group::{group_is_populated, group_members, signal_group};
 pub use self::process_identity::{

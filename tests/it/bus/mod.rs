@@ -11,6 +11,5 @@ pub(crate) mod other_projects;
 pub(crate) mod pushes;
 pub(crate) mod requests;
 pub(crate) mod roster;
-pub(crate) mod two_machines;
 pub(crate) mod unreadable_texts;
 pub(crate) mod who_leads;

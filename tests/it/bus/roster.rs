@@ -11,12 +11,12 @@ use super::every_engine::{
 on_every_log!(
     a_new_member_is_seen_by_every_process,
     a_name_is_waited_for_until_its_holder_leaves,
-    the_name_of_a_dead_holder_is_taken_over_with_its_mail,
-    a_death_is_seen_and_its_claims_are_free,
     orchestrators_get_a_name_each,
     the_view_shows_the_live_members,
     the_next_keeper_of_the_view_writes_it_again,
-    an_endpoint_shows_the_token_of_its_session,
+    an_endpoint_shows_the_token_of_its_session;
+    the_name_of_a_dead_holder_is_taken_over_with_its_mail,
+    a_death_is_seen_and_its_claims_are_free,
 );
 
 fn names(bus: &Bus) -> Vec<String> {

@@ -7,3 +7,4 @@ mod kept_trace;
 mod lapsed_claims;
 mod over_http;
 mod review_without_relay;
+mod two_machines;

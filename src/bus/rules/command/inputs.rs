@@ -2,9 +2,9 @@
 
 use crate::bus::event::{Body, Question, Starting, TaskReport};
 use crate::domain::access_key::{KeyHash, KeyScope};
-use crate::domain::host::Host;
 use crate::domain::ids::{KeyId, MessageId, PermissionId, SessionId, TaskId, WorkflowId};
 use crate::domain::limits::TeamLimits;
+use crate::domain::member::Host;
 use crate::domain::member::{Label, MemberKind, ProcessMark, Traits};
 use crate::domain::messaging::{Arbiter, Group, ListedProjects, MessageKind, Priority, Signal};
 use crate::domain::name::Name;

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use crate::bus::state::{EndedSession, Member, ResumeInfo, Session, State};
-use crate::domain::host::{Host, HostId};
 use crate::domain::ids::SessionId;
 use crate::domain::member::{Activity, Departure, MemberKind, ProcessMark, SessionNumber};
+use crate::domain::member::{Host, HostId};
 use crate::domain::name::Name;
 
 impl State {

@@ -7,10 +7,11 @@ use crate::bus::state::event_place::At;
 use crate::bus::state::{
     Chunked, Delivery, Due, EndedSession, Member, Session, State, StopMode, size_bounds,
 };
-use crate::domain::host::Host;
 use crate::domain::ids::{MessageId, SessionId};
 use crate::domain::limits;
-use crate::domain::member::{Activity, Departure, MemberKind, Tools, Traits};
+use crate::domain::member::{
+    Activity, Departure, HOST_NAME_BYTES, Host, MemberKind, Tools, Traits,
+};
 use crate::domain::name::Name;
 
 impl Session {
@@ -147,7 +148,7 @@ impl State {
                 session.cwd.clone_from(&described.cwd);
             }
             if let Some(host) = &described.host {
-                let name = size_bounds::beginning(&host.name, limits::HOST_NAME_BYTES);
+                let name = size_bounds::beginning(&host.name, HOST_NAME_BYTES);
                 self.hosts.insert(described.session, Host { name, ..*host });
             }
         }

@@ -11,7 +11,7 @@ use super::io_failure::failed;
 use super::log::file_write_turn::FileWriteTurn;
 use super::log::last_line::{LastLine, Tail};
 use super::log::{clean_up, retention, segments, snapshot, sync};
-use super::mirror::MirrorParts;
+use super::mirror::mirror_parts::MirrorParts;
 use super::origin::bus_origin;
 use super::{
     Options, Origin, Proof, bus_directory, bus_json, long_texts, presence_files, wakeup_files,
@@ -22,9 +22,9 @@ use crate::bus::storage::{
     Appended, Decide, Durability, Hold, Log, LogError, LogPosition, Mirror, OnWakeup, OrderedBy,
     Presence, Replica, Sequencer, Standing, WriteTurn,
 };
-use crate::domain::host::{Host, HostId};
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::limits;
+use crate::domain::member::{Host, HostId};
 use crate::domain::time::Now;
 use crate::sys::fs::disk::{self, Disk};
 use crate::sys::fs::file_lock::LockFile;

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
 
-use super::connection::Connection;
-use super::line_order::{TIME, unsigned};
+use super::server_connection::Connection;
+use super::shared_sql::{TIME, channel, unsigned};
 use super::team_clock::TeamClock;
 use crate::bus::storage::{HostLease, HostLink, LogError, OrderedBy, TeamOfHosts};
-use crate::domain::host::{Host, HostId};
+use crate::domain::member::{Host, HostId};
 
 /// The leases of the other hosts that are read at once: more than a team has machines.
 const MOST_HOSTS: i64 = 256;
@@ -26,7 +26,7 @@ pub(super) struct PostgresLink {
 impl PostgresLink {
     pub(super) fn of(order: &OrderedBy, clock: TeamClock) -> Result<Self, LogError> {
         let mut connection = Connection::new(&order.server)?;
-        connection.greeting = Some(format!("LISTEN \"{}\"", super::channel(&order.team)));
+        connection.greeting = Some(format!("LISTEN \"{}\"", channel(&order.team)));
         Ok(Self { connection, order: order.clone(), clock })
     }
 

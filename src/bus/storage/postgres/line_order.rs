@@ -6,8 +6,9 @@ use std::time::Instant;
 use tokio_postgres::error::SqlState;
 use uuid::Uuid;
 
-use super::connection::{Connection, Failed, PAUSE};
 use super::host_link::PostgresLink;
+use super::server_connection::{Connection, Failed, PAUSE};
+use super::shared_sql::{TIME, channel, signed, unsigned};
 use super::team_clock::TeamClock;
 use crate::bus::storage::{
     HostLink, LogError, OrderedBy, ProposedLine, Sequenced, SequencedLine, Sequencer,
@@ -18,9 +19,6 @@ use crate::sys::mutex::lock;
 
 /// How many lines are read at once: few enough for the memory of one process, as a line may have half a megabyte.
 const LINES: i64 = 64;
-
-/// The server's time in milliseconds since 1970.
-pub(super) const TIME: &str = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
 /// The order of one team.
 pub struct PostgresOrder {
@@ -71,13 +69,13 @@ impl PostgresOrder {
         let OrderedBy { team, epoch, .. } = &self.order;
         let (seq, next_seq) = (signed(line.seq), signed(line.next_seq));
         let after = line.after.map(|command| command.0);
-        let (told, channel) = (next_seq.to_string(), super::channel(team));
+        let (told, of_team) = (next_seq.to_string(), channel(team));
         let put = connection.attempt(until, async |client| {
             let values: [&(dyn tokio_postgres::types::ToSql + Sync); 8] =
                 [team, &seq, &next_seq, &line.command.0, &line.bytes, &line.texts, &after, epoch];
             let put = client.query_opt(&self.put, &values);
             // A statement of its own, after the commit: inside of it, all commits would wait for one lock. It travels with the first.
-            let told: [&(dyn tokio_postgres::types::ToSql + Sync); 2] = [&channel, &told];
+            let told: [&(dyn tokio_postgres::types::ToSql + Sync); 2] = [&of_team, &told];
             let tell = client.execute("SELECT pg_notify($1, $2)", &told);
             let (mut put, mut tell) = (std::pin::pin!(put), std::pin::pin!(tell));
             // Nobody waits for the answer to the second.
@@ -227,12 +225,4 @@ impl Sequencer for PostgresOrder {
     fn link(&self) -> Result<Box<dyn HostLink>, LogError> {
         Ok(Box::new(PostgresLink::of(&self.order, self.clock.clone())?))
     }
-}
-
-pub(super) fn signed(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-pub(super) fn unsigned(number: i64) -> u64 {
-    u64::try_from(number).unwrap_or(0)
 }

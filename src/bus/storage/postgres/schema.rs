@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use uuid::Uuid;
 
-use super::address::Address;
-use super::connection::Connection;
-use super::line_order::{TIME, unsigned};
+use super::server_address::Address;
+use super::server_connection::Connection;
+use super::shared_sql::{TIME, unsigned};
 use crate::bus::storage::{LogError, OrderedBy};
 
 /// The steps from an empty database to the tables of this version. A step that was released never changes.

@@ -42,9 +42,8 @@ impl TestServer {
     pub(crate) fn start() -> Option<Self> {
         let binaries = binaries()?;
         let directory = tempfile::Builder::new().prefix("pg").tempdir_in("/tmp").unwrap().keep();
-        if nix::unistd::geteuid().is_root() {
-            let nobody = Some(NOBODY.into());
-            nix::unistd::chown(&directory, nobody, None).unwrap();
+        if is_root() {
+            std::os::unix::fs::chown(&directory, Some(NOBODY), None).unwrap();
         }
         let data = directory.join("data");
         let made = as_user(&binaries.join("initdb"))
@@ -116,10 +115,16 @@ fn run(binaries: &Path, directory: &Path) -> Child {
 fn as_user(program: &Path) -> Command {
     let mut command = Command::new(program);
     command.current_dir("/");
-    if nix::unistd::geteuid().is_root() {
+    if is_root() {
         command.uid(NOBODY).gid(NOBODY);
     }
     command
+}
+
+fn is_root() -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    // The directory of a new temporary file belongs to this user.
+    tempfile::tempdir().is_ok_and(|own| own.path().metadata().is_ok_and(|own| own.uid() == 0))
 }
 
 /// Finds the programs of a server: where `PG_BIN` says, or the newest of Debian.

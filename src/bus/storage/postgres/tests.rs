@@ -7,10 +7,12 @@ use std::time::{Duration, Instant};
 use super::test_server::TestServer;
 use super::{PostgresOrder, make_team};
 use crate::bus::background::heartbeats::HeartbeatIntervals;
+use crate::bus::rules::Pick;
 use crate::bus::storage::file::{FileLog, Networks, Options};
 use crate::bus::storage::{LogError, OrderedBy, ProposedLine, Sequenced, Sequencer};
 use crate::bus::{Bus, BusError, Claimed, Membership, WaitFor, Waited};
 use crate::domain::ids::{CommandId, MessageId};
+use crate::domain::messaging::DeliveryMethod;
 use crate::sys::fs::disk::RealDisk;
 use crate::sys::random_ids;
 
@@ -193,4 +195,112 @@ async fn a_claim_has_one_owner_across_hosts() {
     for bus in buses {
         bus.close().await;
     }
+}
+
+/// Says what became of an act while the server died and came back: done, or nobody knows. None says that it is to be tried again.
+async fn settled<T>(outcome: Result<T, BusError>, begun: Instant) -> Option<Option<T>> {
+    match outcome {
+        Ok(done) => Some(Some(done)),
+        Err(BusError::Log(LogError::OutcomeUnknown { .. })) => Some(None),
+        Err(error) => {
+            assert!(begun.elapsed() < Duration::from_mins(2), "{error}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            None
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_acknowledged_is_lost_or_doubled_while_the_server_dies_again_and_again() {
+    const HOSTS: usize = 3;
+    const MESSAGES: usize = 25;
+    const DEATHS: u64 = 4;
+    let Some(mut team) = tokio::task::block_in_place(Team::start) else { return };
+    let (_, seed) = random_ids::blob().as_u64_pair();
+    println!("seed {seed}");
+    let directories: Vec<_> = (0..=HOSTS).map(|_| tempfile::tempdir().unwrap()).collect();
+    let buses: Vec<_> = directories.iter().map(|directory| team.open(directory.path())).collect();
+    let reader = buses[HOSTS].join_peer("reader").await;
+    let mut requests = Vec::new();
+    for number in 0..MESSAGES {
+        let hour = Duration::from_hours(1);
+        let mut call = reader.call();
+        let asked = call.open_request(format!("request {number}"), None, hour, hour).await.unwrap();
+        call.answered().await;
+        requests.push(asked);
+    }
+    let mut working = Vec::new();
+    for (host, bus) in buses.iter().take(HOSTS).enumerate() {
+        let member = bus.join_peer(&format!("host-{host}")).await;
+        let requests = requests.clone();
+        working.push(tokio::spawn(async move {
+            let (mut sent, mut won) = (Vec::new(), Vec::new());
+            for (number, request) in requests.iter().enumerate() {
+                let text = format!("{host}-{number}");
+                let begun = Instant::now();
+                let done = loop {
+                    let outcome = send(&member, "reader", &text).await;
+                    if let Some(done) = settled(outcome, begun).await {
+                        break done;
+                    }
+                };
+                sent.push((text, done.is_some()));
+                let claimed = loop {
+                    let mut call = member.call();
+                    let outcome = call.claim(request.clone()).await;
+                    call.answered().await;
+                    if let Some(claimed) = settled(outcome, begun).await {
+                        break claimed;
+                    }
+                };
+                if matches!(claimed, Some(Claimed::Won(_))) {
+                    won.push(request.clone());
+                }
+            }
+            (sent, won)
+        }));
+    }
+    let killing = tokio::task::spawn_blocking(move || {
+        for death in 0..DEATHS {
+            let pause = |bits: u64| Duration::from_millis(50 + (seed >> (8 * death + bits)) % 300);
+            std::thread::sleep(pause(0));
+            team.server.kill();
+            std::thread::sleep(pause(4));
+            team.server.restart();
+        }
+        team
+    });
+    let (mut sent, mut won) = (Vec::new(), Vec::new());
+    for host in working {
+        let (its_sent, its_won) = host.await.unwrap();
+        sent.extend(its_sent);
+        won.extend(its_won);
+    }
+    let team = killing.await.unwrap();
+    tokio::task::block_in_place(|| buses[HOSTS].fetch()).unwrap();
+    let mut read = Vec::new();
+    loop {
+        let mut call = reader.call();
+        let pick = Pick::any(100, usize::MAX, usize::MAX);
+        let messages = call.receive(DeliveryMethod::Pull, pick).await.unwrap();
+        call.answered().await;
+        if messages.is_empty() {
+            break;
+        }
+        let of_hosts = messages.into_iter().filter(|message| message.text.contains('-'));
+        read.extend(of_hosts.map(|message| message.text));
+    }
+    for (text, is_certain) in &sent {
+        let times = read.iter().filter(|read| *read == text).count();
+        assert!(times == 1 || times == 0 && !is_certain, "{text} was read {times} times");
+    }
+    won.sort();
+    let all = won.len();
+    won.dedup();
+    assert_eq!(won.len(), all, "no request was won twice");
+    for request in &requests {
+        let owner = reader.bus().find_request(request).unwrap().unwrap().owner;
+        assert!(owner.is_some(), "{request} is claimed");
+    }
+    drop(team);
 }

@@ -11,12 +11,13 @@ use uuid::Uuid;
 
 use crate::bus::storage::LogError;
 use crate::bus::storage::file::io_failure::failed;
-use crate::domain::host::{Host, HostId};
-use crate::domain::{limits, wait_times};
+use crate::domain::member::{HOST_NAME_BYTES, Host, HostId};
+use crate::domain::wait_times;
 use crate::sys::clock;
 use crate::sys::fs::bounded_file;
 use crate::sys::fs::disk::{self, Writes};
 use crate::sys::fs::file_lock::{Guard, LockFile};
+use crate::sys::process;
 
 /// The name of the file.
 const HOST_JSON: &str = "host.json";
@@ -91,16 +92,19 @@ fn renew(directory: &Path, before: Option<Stored>) -> Result<HostFile, LogError>
     was.drain(..surplus);
     let now = Host { id: HostId(Uuid::now_v7()), name: name() };
     let stored = Stored { now: now.clone(), boot: clock::now().tick.boot, was: was.clone() };
-    write(directory, &stored)?;
+    if let Err(error) = write(directory, &stored) {
+        // Who may only read the bus takes part in nothing, and is nobody's host.
+        tracing::debug!("failed to record which host this is: {error}");
+    }
     Ok(HostFile { now, was })
 }
 
 /// Returns the machine's name, for people.
 fn name() -> String {
-    let name = nix::unistd::gethostname().unwrap_or_default();
-    let name: String = name.to_string_lossy().chars().filter(|c| !c.is_control()).collect();
+    let name = process::host_name();
+    let name: String = name.chars().filter(|letter| !letter.is_control()).collect();
     let short = name.split('.').next().unwrap_or_default();
-    let end = short.floor_char_boundary(limits::HOST_NAME_BYTES);
+    let end = short.floor_char_boundary(HOST_NAME_BYTES);
     if short.is_empty() { "unnamed".to_owned() } else { short[..end].to_owned() }
 }
 

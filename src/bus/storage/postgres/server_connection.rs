@@ -3,16 +3,24 @@
 //! It has a runtime of its own on the calling thread: whoever uses it may block. Every use has a deadline, because a server that was
 //! stopped keeps its connections open and answers nothing.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Runtime;
 use tokio::sync::Notify;
+use tokio_postgres::config::SslMode;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::{AsyncMessage, Client, Config, NoTls};
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{
+    AsyncMessage, Client, Config, Connection as Connected, NoTls, Row, Statement,
+};
 
-use super::address::Address;
+use super::encryption;
+use super::server_address::Address;
 use crate::bus::storage::LogError;
 
 /// The pause before another attempt to connect.
@@ -31,11 +39,67 @@ pub(super) struct Connection {
     /// None once this is being dropped.
     runtime: Option<Runtime>,
     address: Address,
-    client: Option<Client>,
+    session: Option<Session>,
     /// That something new has come without being asked for.
     news: Arc<Notify>,
     /// What is to be said to the server at the beginning of each connection.
     pub(super) greeting: Option<String>,
+}
+
+/// An open connection. It prepares each statement once, so that a use of it is one round trip.
+pub(super) struct Session {
+    client: Client,
+    statements: RefCell<HashMap<String, Statement>>,
+}
+
+type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
+
+impl Session {
+    async fn prepared(&self, sql: &str) -> Result<Statement, tokio_postgres::Error> {
+        if let Some(statement) = self.statements.borrow().get(sql) {
+            return Ok(statement.clone());
+        }
+        let statement = self.client.prepare(sql).await?;
+        self.statements.borrow_mut().insert(sql.to_owned(), statement.clone());
+        Ok(statement)
+    }
+
+    pub(super) async fn query(
+        &self,
+        sql: &str,
+        values: Values<'_>,
+    ) -> Result<Vec<Row>, tokio_postgres::Error> {
+        self.client.query(&self.prepared(sql).await?, values).await
+    }
+
+    pub(super) async fn query_one(
+        &self,
+        sql: &str,
+        values: Values<'_>,
+    ) -> Result<Row, tokio_postgres::Error> {
+        self.client.query_one(&self.prepared(sql).await?, values).await
+    }
+
+    pub(super) async fn query_opt(
+        &self,
+        sql: &str,
+        values: Values<'_>,
+    ) -> Result<Option<Row>, tokio_postgres::Error> {
+        self.client.query_opt(&self.prepared(sql).await?, values).await
+    }
+
+    pub(super) async fn execute(
+        &self,
+        sql: &str,
+        values: Values<'_>,
+    ) -> Result<u64, tokio_postgres::Error> {
+        self.client.execute(&self.prepared(sql).await?, values).await
+    }
+
+    /// Runs statements without values, of which several may stand in one text.
+    pub(super) async fn batch_execute(&self, sql: &str) -> Result<(), tokio_postgres::Error> {
+        self.client.batch_execute(sql).await
+    }
 }
 
 /// Why a use of the connection failed.
@@ -93,14 +157,14 @@ impl Connection {
             reason: error.to_string(),
         })?;
         let news = Arc::default();
-        Ok(Self { runtime: Some(runtime), address, client: None, news, greeting: None })
+        Ok(Self { runtime: Some(runtime), address, session: None, news, greeting: None })
     }
 
     /// Uses the connection until it has an answer, with an error that says what happened to the server.
     pub(super) fn run<T>(
         &mut self,
         until: Instant,
-        work: impl AsyncFn(&Client) -> Result<T, tokio_postgres::Error>,
+        work: impl AsyncFn(&Session) -> Result<T, tokio_postgres::Error>,
     ) -> Result<T, LogError> {
         loop {
             match self.attempt(until, &work) {
@@ -117,20 +181,20 @@ impl Connection {
     pub(super) fn attempt<T>(
         &mut self,
         until: Instant,
-        work: impl AsyncFn(&Client) -> Result<T, tokio_postgres::Error>,
+        work: impl AsyncFn(&Session) -> Result<T, tokio_postgres::Error>,
     ) -> Result<T, Failed> {
-        let Self { runtime: Some(runtime), address, client, news, greeting } = self else {
+        let Self { runtime: Some(runtime), address, session, news, greeting } = self else {
             return Err(Failed::Late);
         };
         let done = runtime.block_on(async {
             let work = async {
-                let usable = match client.take().filter(|client| !client.is_closed()) {
-                    Some(client) => client,
+                let usable = match session.take().filter(|session| !session.client.is_closed()) {
+                    Some(session) => session,
                     None => connect(&address.config, news, greeting.as_deref()).await?,
                 };
                 let done = work(&usable).await;
-                if !usable.is_closed() {
-                    *client = Some(usable);
+                if !usable.client.is_closed() {
+                    *session = Some(usable);
                 }
                 Ok::<_, Failed>(done?)
             };
@@ -141,8 +205,8 @@ impl Connection {
 
     /// Returns once a notification has come, at the latest after a time.
     pub(super) fn wait_for_news(&mut self, at_most: Duration) {
-        let Self { runtime: Some(runtime), client, news, .. } = self else { return };
-        if client.as_ref().is_none_or(Client::is_closed) {
+        let Self { runtime: Some(runtime), session, news, .. } = self else { return };
+        if session.as_ref().is_none_or(|session| session.client.is_closed()) {
             return std::thread::sleep(at_most);
         }
         // An error means that nothing came.
@@ -168,7 +232,7 @@ impl Connection {
 impl Drop for Connection {
     /// Ends the runtime without waiting, which a thread of another runtime must not do.
     fn drop(&mut self) {
-        self.client = None;
+        self.session = None;
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
@@ -180,21 +244,17 @@ async fn connect(
     config: &Config,
     news: &Arc<Notify>,
     greeting: Option<&str>,
-) -> Result<Client, Failed> {
-    let (client, mut connection) = config.connect(NoTls).await?;
-    let news = Arc::clone(news);
-    tokio::spawn(async move {
-        loop {
-            match poll_fn(|context| connection.poll_message(context)).await {
-                Some(Ok(AsyncMessage::Notification(_))) => news.notify_one(),
-                Some(Ok(_)) => {}
-                Some(Err(error)) => {
-                    return tracing::debug!("the connection to the server of the bus: {error}");
-                }
-                None => return,
-            }
-        }
-    });
+) -> Result<Session, Failed> {
+    let client = if config.get_ssl_mode() == SslMode::Disable {
+        let (client, connection) = config.connect(NoTls).await?;
+        tokio::spawn(serve(connection, Arc::clone(news)));
+        client
+    } else {
+        let connector = encryption::connector().map_err(Failed::Unfit)?;
+        let (client, connection) = config.connect(connector).await?;
+        tokio::spawn(serve(connection, Arc::clone(news)));
+        client
+    };
     let row = client.query_one(FITNESS, &[]).await?;
     let version: i32 = row.get(0);
     let is_reader: bool = row.get(1);
@@ -222,7 +282,25 @@ async fn connect(
     if let Some(greeting) = greeting {
         client.batch_execute(greeting).await?;
     }
-    Ok(client)
+    Ok(Session { client, statements: RefCell::default() })
+}
+
+/// Moves what is sent and received, as long as the connection lasts.
+async fn serve<S, T>(mut connection: Connected<S, T>, news: Arc<Notify>)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+    T: AsyncRead + AsyncWrite + Unpin,
+{
+    loop {
+        match poll_fn(|context| connection.poll_message(context)).await {
+            Some(Ok(AsyncMessage::Notification(_))) => news.notify_one(),
+            Some(Ok(_)) => {}
+            Some(Err(error)) => {
+                return tracing::debug!("the connection to the server of the bus: {error}");
+            }
+            None => return,
+        }
+    }
 }
 
 /// Says what the server said, or what became of the connection.

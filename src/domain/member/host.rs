@@ -3,6 +3,9 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+/// Bytes of a machine's name, for people. POSIX allows host names of 255 bytes; those of machines are words.
+pub const HOST_NAME_BYTES: usize = 64;
+
 /// The id of a host: one boot of one machine, as one directory of a bus sees it.
 ///
 /// A pid, a lock and a wakeup file mean something only there. A machine that has booted anew is another host.
@@ -14,6 +17,6 @@ pub struct HostId(pub Uuid);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Host {
     pub id: HostId,
-    /// The machine's name, at most [`HOST_NAME_BYTES`](crate::domain::limits::HOST_NAME_BYTES) long.
+    /// The machine's name, at most [`HOST_NAME_BYTES`] long.
     pub name: String,
 }

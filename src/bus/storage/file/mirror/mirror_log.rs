@@ -1,0 +1,100 @@
+//! A log in files as a mirror: what comes next, and writing what has its place.
+
+use std::collections::BTreeSet;
+
+use uuid::Uuid;
+
+use crate::bus::event::{Body, Entry};
+use crate::bus::storage::file::FileLog;
+use crate::bus::storage::file::log::append;
+use crate::bus::storage::file::log::line_format::{self, Decoded};
+use crate::bus::storage::{
+    Decide, Log as _, LogError, Mirror, Proposed, ProposedLine, Replica, SequencedLine, Verdict,
+};
+
+impl Mirror for FileLog {
+    fn hold_turn(&mut self, is_held: bool) -> Result<bool, LogError> {
+        let turn = if is_held { self.try_lock()? } else { None };
+        let has_it = turn.is_some();
+        if let Some(mirror) = &mut self.mirror {
+            mirror.turn = turn;
+        }
+        Ok(has_it)
+    }
+
+    fn propose(
+        &mut self,
+        replica: &mut Replica,
+        decide: &mut Decide<'_>,
+    ) -> Result<Proposed, LogError> {
+        self.read_locked(replica, usize::MAX)?;
+        let now = self.now();
+        let proposal = match decide(replica, now) {
+            Verdict::Refused => return Ok(Proposed::Refused),
+            Verdict::Nothing => return Ok(Proposed::Nothing),
+            Verdict::Append(proposal) => proposal,
+        };
+        let seq = self.next_seq(replica);
+        let prepared = append::prepare(seq, now, proposal, &self.directory)?;
+        let texts = long_texts_of(&prepared.entry);
+        Ok(Proposed::Line(ProposedLine {
+            seq,
+            next_seq: prepared.entry.next_seq(),
+            after: replica.state.last_command(),
+            command: prepared.entry.id,
+            bytes: prepared.line,
+            texts,
+        }))
+    }
+
+    fn take(
+        &mut self,
+        replica: &mut Replica,
+        lines: &[SequencedLine],
+    ) -> Result<Vec<Entry>, LogError> {
+        let mut taken = Vec::new();
+        let mut unfinished = self.read_locked(replica, usize::MAX)?.unfinished;
+        for line in lines {
+            let next_seq = self.next_seq(replica);
+            // Another process of this machine has it already.
+            if line.seq < next_seq {
+                continue;
+            }
+            let text = line.bytes.strip_suffix(b"\n").unwrap_or(&line.bytes);
+            let entry = match line_format::decode(text) {
+                Decoded::Entry { entry, .. } if entry.seq == next_seq => entry,
+                Decoded::Newer => return Err(LogError::Newer),
+                Decoded::Entry { .. } | Decoded::Damaged => {
+                    return Err(LogError::OutOfOrder { seq: line.seq, expected: next_seq });
+                }
+            };
+            self.write_sequenced(replica, (&entry, &line.bytes), unfinished)?;
+            unfinished = 0;
+            taken.push(entry);
+        }
+        Ok(taken)
+    }
+
+    fn has_text(&self, id: Uuid) -> bool {
+        self.part("blobs", &id.to_string()).exists()
+    }
+
+    fn begin_anew(&mut self) -> Result<(), LogError> {
+        match &mut self.mirror {
+            Some(mirror) => mirror.host.begin_anew(&mirror.directory),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Returns the long texts that an entry names.
+fn long_texts_of(entry: &Entry) -> Vec<Uuid> {
+    let bodies = entry.events.iter().flat_map(|event| event.bodies());
+    let ids: BTreeSet<_> = bodies
+        .filter_map(|body| match body {
+            Body::Blob { id, .. } => Some(*id),
+            Body::Text(_) => None,
+        })
+        .collect();
+    ids.into_iter().collect()
+}

@@ -1,0 +1,61 @@
+//! What makes a log in files the mirror of another one: the keeper of its order, the host that it is, and the time of the team.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use super::host_file::HostFile;
+use crate::bus::storage::file::bus_json;
+use crate::bus::storage::postgres::PostgresOrder;
+use crate::bus::storage::{LogError, Sequencer};
+use crate::domain::member::{Host, HostId};
+use crate::domain::time::{Now, Tick};
+use crate::sys::fs::disk::Disk;
+use crate::sys::fs::file_lock::Guard;
+
+/// What makes a log in files the mirror of another one.
+pub(crate) struct MirrorParts {
+    pub(in crate::bus::storage::file) sequencer: Arc<dyn Sequencer>,
+    epoch: u32,
+    pub(super) host: HostFile,
+    pub(super) directory: PathBuf,
+    /// The turn to write, while a line gets its place.
+    pub(super) turn: Option<Guard>,
+}
+
+impl MirrorParts {
+    /// Returns them for a bus that is a mirror. It connects to no server.
+    pub(in crate::bus::storage::file) fn of(
+        disk: &dyn Disk,
+        directory: &Path,
+    ) -> Result<Option<Self>, LogError> {
+        let Some(order) = bus_json::order(disk, directory) else {
+            return Ok(None);
+        };
+        let sequencer = Arc::new(PostgresOrder::of(&order)?);
+        let host = HostFile::load(directory)?;
+        let (epoch, directory) = (epoch(order.epoch), directory.to_owned());
+        Ok(Some(Self { sequencer, epoch, host, directory, turn: None }))
+    }
+
+    pub(in crate::bus::storage::file) fn host(&self) -> Host {
+        self.host.now.clone()
+    }
+
+    pub(in crate::bus::storage::file) fn was_here(&self, host: HostId) -> bool {
+        self.host.was.contains(&host)
+    }
+
+    /// Returns the time of the team. Before the server has said it, the machine's wall clock stands for it: no line is written by then.
+    pub(in crate::bus::storage::file) fn time(&self, here: Now) -> Now {
+        let wall = Tick { boot: self.epoch, ms: u64::try_from(here.wall_ms).unwrap_or_default() };
+        let tick = self.sequencer.tick().map_or(wall, |tick| Tick { boot: self.epoch, ..tick });
+        Now { wall_ms: i64::try_from(tick.ms).unwrap_or(i64::MAX), tick }
+    }
+}
+
+/// Returns the number that stands for the boot in the times of a team.
+fn epoch(id: Uuid) -> u32 {
+    crc32fast::hash(id.as_bytes())
+}
