@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::errands::{Errand, oldest_to};
-use super::open_other;
+use super::{look_there, open_other};
 use crate::bus::event::{Envelope, Event};
 use crate::bus::rules::{Arriving, Crossing, NotRelayed, Operation, Refusal, id_there};
 use crate::bus::state::{Arrived, Message, State};
@@ -38,7 +38,13 @@ enum Step {
 }
 
 /// Takes an errand to another bus.
-pub(super) async fn run(me: &Membership, own: &Label, other: &Bus, errand: Errand) -> Ended {
+pub(super) async fn run(
+    me: &Membership,
+    own: &Label,
+    other: &Bus,
+    tag: &Label,
+    errand: Errand,
+) -> Ended {
     let mut ended = Ended::Done;
     if !errand.letters.is_empty() {
         // Who is there is decided by who lives.
@@ -59,6 +65,12 @@ pub(super) async fn run(me: &Membership, own: &Label, other: &Bus, errand: Erran
             Step::Later => ended = Ended::Again,
             Step::Stop(how) => return how,
         }
+    }
+    if errand.looks
+        && let Err(error) = look_there::look(me, own, other, tag).await
+    {
+        tracing::debug!("failed to look in another project for what is forgotten here: {error}");
+        ended = Ended::Again;
     }
     ended
 }
@@ -99,7 +111,7 @@ async fn take_letter(me: &Membership, own: &Label, other: &Bus, letter: &Message
     if !me.bus().look(|state| state.is_promised(&letter.id)) {
         return Step::Next;
     }
-    let arriving = match read(me, own, letter, to) {
+    let arriving = match read(me.bus(), own, letter, to) {
         Ok(Some(arriving)) => arriving,
         Ok(None) => return note(me, Crossing::Failed { id, why: NotRelayed::Lost }).await,
         Err(error) => {
@@ -128,15 +140,15 @@ async fn take_letter(me: &Membership, own: &Label, other: &Bus, letter: &Message
     note(me, Crossing::Relayed { id, there, receipts }).await
 }
 
-/// Reads what goes to the other project; none if the text is lost.
-fn read(
-    me: &Membership,
+/// Reads what goes from a bus to another project; none if the text is lost.
+pub(super) fn read(
+    bus: &Bus,
     own: &Label,
     letter: &Message,
     to: &Elsewhere,
 ) -> Result<Option<Arriving>, BusError> {
     let Some(from) = letter.from.member().cloned() else { return Ok(None) };
-    let loaded = me.bus().load_message(letter.clone(), &from, 0, usize::MAX)?;
+    let loaded = bus.load_message(letter.clone(), &from, 0, usize::MAX)?;
     if loaded.lost.is_some() {
         return Ok(None);
     }
@@ -154,8 +166,8 @@ fn read(
         })
     });
     let reply_to = letter.reply_to.as_ref();
-    let reply_to = reply_to.and_then(|id| me.bus().look(|state| id_there(state, id, &to.tag)));
-    let place = me.bus().look(|state| {
+    let reply_to = reply_to.and_then(|id| bus.look(|state| id_there(state, id, &to.tag)));
+    let place = bus.look(|state| {
         let oldest = oldest_to(state, &to.tag).unwrap_or(letter.seq).min(letter.seq);
         let bus = state.other_projects().bus?;
         Some(OriginPlace { bus, seq: letter.seq, oldest })
@@ -256,7 +268,7 @@ async fn take_receipts(
 }
 
 /// Adds what recipients here said of a message when they acknowledged it, or resolved its thread, from the log.
-fn add_notes(
+pub(super) fn add_notes(
     bus: &Bus,
     message: &MessageId,
     mut receipts: Vec<ReceiptElsewhere>,
@@ -297,7 +309,9 @@ async fn note(me: &Membership, crossing: Crossing) -> Step {
 }
 
 /// Bounds how long the other bus may take.
-async fn within<T>(work: impl Future<Output = Result<T, BusError>>) -> Result<T, BusError> {
+pub(super) async fn within<T>(
+    work: impl Future<Output = Result<T, BusError>>,
+) -> Result<T, BusError> {
     const LIMIT: Duration = wait_times::OTHER_BUS;
     tokio::time::timeout(LIMIT, work).await.unwrap_or(Err(BusError::Closed))
 }

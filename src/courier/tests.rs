@@ -98,7 +98,8 @@ impl Project {
     /// Goes once with everything.
     async fn go(&self, own: &str, to: &Self) -> Ended {
         let other = to.opened();
-        let ended = run(&self.me, &label(own), &other, self.errand()).await;
+        let tag = self.listed.tags.keys().next().unwrap();
+        let ended = run(&self.me, &label(own), &other, tag, self.errand()).await;
         other.close().await;
         ended
     }
