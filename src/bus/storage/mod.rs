@@ -21,6 +21,7 @@ mod write_turn;
 pub use self::append_outcome::{Appended, Decide, Verdict};
 pub use self::bus_log::{Log, OnWakeup};
 pub use self::durability::Durability;
+pub(super) use self::log_error::MOUNT_IT;
 pub use self::log_error::LogError;
 pub use self::session_presence::{Hold, Presence, Standing};
 pub use self::write_turn::WriteTurn;
