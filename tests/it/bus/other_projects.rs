@@ -199,6 +199,9 @@ async fn the_person_writes_to_another_project_by_its_tag() {
     let said = done(&po, &["send", "web:alice", "And.", "--no-wait", "--json"]).await;
     let said: serde_json::Value = serde_json::from_str(&said).unwrap();
     assert_eq!((&said["act"], &said["subject"]), (&json!("send"), &json!("web:alice")), "{said}");
+    let said = done(&po, &["send", "web:*", "All.", "--no-wait", "--json"]).await;
+    let said: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(said["subject"], json!("web:*"), "{said}");
     let said = done(&po, &["send", "web:*", "All of you.", "--no-wait"]).await;
     let there =
         format!("`cli-team-bridge messages --project {} --thread msg-", web.project().display());
