@@ -17,7 +17,7 @@ use crate::domain::messaging::ReceiptElsewhere;
 type SentThere = BTreeMap<MessageId, MessageId>;
 
 /// Takes what this bus does not know any more from that of the project with this tag.
-pub(super) async fn look(
+pub(super) async fn look_there(
     me: &Membership,
     own: &Label,
     other: &Bus,

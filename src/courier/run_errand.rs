@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::errands::{Errand, oldest_to};
-use super::{look_there, open_other};
+use super::open_other;
 use crate::bus::event::{Envelope, Event};
 use crate::bus::rules::{Arriving, Crossing, NotRelayed, Operation, Refusal, id_there};
 use crate::bus::state::{Arrived, Message, State};
@@ -38,13 +38,7 @@ enum Step {
 }
 
 /// Takes an errand to another bus.
-pub(super) async fn run(
-    me: &Membership,
-    own: &Label,
-    other: &Bus,
-    tag: &Label,
-    errand: Errand,
-) -> Ended {
+pub(super) async fn run(me: &Membership, own: &Label, other: &Bus, errand: Errand) -> Ended {
     let mut ended = Ended::Done;
     if !errand.letters.is_empty() {
         // Who is there is decided by who lives.
@@ -65,12 +59,6 @@ pub(super) async fn run(
             Step::Later => ended = Ended::Again,
             Step::Stop(how) => return how,
         }
-    }
-    if errand.looks
-        && let Err(error) = look_there::look(me, own, other, tag).await
-    {
-        tracing::debug!("failed to look in another project for what is forgotten here: {error}");
-        ended = Ended::Again;
     }
     ended
 }

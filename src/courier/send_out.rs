@@ -10,6 +10,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::errands::{Errand, add_looks, errands, has_errands, to_look_at};
 use super::known_projects::KnownProjects;
+use super::look_there::look_there;
 use super::open_other::{self, NotOpened};
 use super::run_errand::{Ended, end_moved, hold, run};
 use super::under_way::UnderWay;
@@ -177,7 +178,15 @@ fn travel(me: &Membership, projects: &KnownProjects, tag: &Label, errand: Errand
         }
         match open_other::open(&directory) {
             Ok(other) => {
-                let ended = run(me, &own, &other, tag, errand).await;
+                let looks = errand.looks;
+                let mut ended = run(me, &own, &other, errand).await;
+                if looks
+                    && ended != Ended::Busy
+                    && let Err(error) = look_there(me, &own, &other, tag).await
+                {
+                    tracing::debug!("failed to look for what is forgotten here: {error}");
+                    ended = Ended::Again;
+                }
                 other.close().await;
                 ended
             }

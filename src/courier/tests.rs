@@ -98,8 +98,7 @@ impl Project {
     /// Goes once with everything.
     async fn go(&self, own: &str, to: &Self) -> Ended {
         let other = to.opened();
-        let tag = self.listed.tags.keys().next().unwrap();
-        let ended = run(&self.me, &label(own), &other, tag, self.errand()).await;
+        let ended = run(&self.me, &label(own), &other, self.errand()).await;
         other.close().await;
         ended
     }
