@@ -159,6 +159,13 @@ fn judge_login(subject: &Subject, installed: &InstalledProgram) -> Option<Findin
     Some(match installed.login.as_ref()? {
         LoginSign::Variable(name) => Finding::ok(subject, "login", format!("by {name}")),
         LoginSign::File(path) => Finding::ok(subject, "login", format!("by {}", path.shown())),
+        LoginSign::NotNeeded(provider) => {
+            let says = format!("not needed for its model provider `{provider}`");
+            Finding::ok(subject, "login", says)
+        }
+        LoginSign::NoKey(missing) => {
+            Finding::problem(subject, "login", missing.says(), missing.remedy())
+        }
         LoginSign::NotSeen => {
             let unknown =
                 Finding::unknown(subject, "login", "no sign of a login: no key and no login file");
@@ -187,7 +194,7 @@ mod tests {
             is_chosen: false,
             install: Some("npm install -g @x/codex-acp".into()),
             how_to_log_in: Some("run `codex login`".into()),
-            login: Some(LoginSign::Variable("OPENAI_API_KEY")),
+            login: Some(LoginSign::Variable("OPENAI_API_KEY".into())),
             consent: Consented::Yes,
         }
     }
