@@ -418,6 +418,7 @@ async fn below_an_agent_it_is_refused() {
 #[tokio::test]
 async fn a_person_sees_each_agent_at_work_and_then_a_report_with_remedies() {
     let stage = stage_of_trials().with_variable("GEMINI_API_KEY", "x");
+    install(&stage, "npm", "exit 0");
     let go = stage.home().join("go");
     let waits = format!("until [ -e {} ]; do /bin/sleep 0.05; done", go.display());
     install(&stage, "gemini", &format!("{waits}\n{}", speaks_acp(&stage)));
