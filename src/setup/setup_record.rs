@@ -236,7 +236,12 @@ impl Records {
             self.directory.write(&format!("{name}{ORIGINAL}"), text.as_bytes())?;
         }
         let json = serde_json::to_vec_pretty(record)?;
-        self.directory.write(&format!("{name}.json"), &json)
+        let written = self.directory.write(&format!("{name}.json"), &json);
+        if written.is_err() && matches!(self.directory.read(&format!("{name}.json")), Ok(None)) {
+            // On a full disk, the original alone is of no use.
+            self.directory.remove(&format!("{name}{ORIGINAL}"))?;
+        }
+        written
     }
 
     /// Returns the record of a file, if setup has changed it.

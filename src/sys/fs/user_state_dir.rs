@@ -205,7 +205,12 @@ impl StateDirectory {
                     gone = Some(error);
                     continue;
                 }
-                file => file?,
+                Err(error) => {
+                    // On a full disk, directories may be made and no file.
+                    remove_empty(&made);
+                    return Err(error);
+                }
+                Ok(file) => file,
             };
             match file.try_lock() {
                 Ok(()) => {}
@@ -290,10 +295,16 @@ impl Drop for StateLock {
     fn drop(&mut self) {
         // An unlocked file does no harm. A directory with something else in it stays.
         let _ = fs::remove_file(&self.path);
-        for directory in self.directories.iter().rev() {
-            if fs::remove_dir(directory).is_err() {
-                return;
-            }
+        remove_empty(&self.directories);
+    }
+}
+
+/// Removes those of these directories that are there, the innermost first, until one that has something in it.
+fn remove_empty(directories: &[PathBuf]) {
+    for directory in directories.iter().rev() {
+        let removed = fs::remove_dir(directory);
+        if removed.is_err_and(|error| error.kind() != io::ErrorKind::NotFound) {
+            return;
         }
     }
 }
