@@ -232,6 +232,11 @@ async fn a_damaged_bus_is_named_and_nothing_of_a_bus_is_changed() {
     check(&report, ("bus", "sessions"), "ok", "none is live", "");
     check(&report, ("bus", "leftovers"), "ok", "", "");
     assert!(files(&stage.bus()) == before, "the bus is as it was");
+    // The next session makes what is missing.
+    fs::remove_dir(stage.bus().join("bell")).unwrap();
+    let (_, report) = examined(&stage, &["--no-start"]).await;
+    let is_closed = |finding: &Value| finding["check"] == "writable";
+    assert!(!report["findings"].as_array().unwrap().iter().any(is_closed), "{report:#}");
 
     let (log, mut bytes) = before
         .iter()
