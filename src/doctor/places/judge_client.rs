@@ -412,6 +412,14 @@ fn judge_trust(
             let remedy = format!("correct that file, then {CHECK_AGAIN}");
             return Finding::unknown(subject, "trust", says).with_remedy(remedy);
         }
+        FolderTrust::RefusedBy(variable) => {
+            let says = format!(
+                "{title} starts no MCP servers in {directory}, because of {variable} in the environment"
+            );
+            let remedy =
+                format!("if the bridge should run, unset that variable where {title} is started");
+            return Finding::note(subject, "trust", says).with_remedy(remedy);
+        }
         FolderTrust::Refused => "",
         FolderTrust::Undecided | FolderTrust::Trusted => " yet",
     };

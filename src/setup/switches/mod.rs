@@ -3,8 +3,10 @@
 
 mod claude_switches;
 mod find_switches;
+mod gemini_policies;
 mod gemini_switches;
 mod name_pattern;
+mod qwen_approvals;
 mod tool_lists;
 
 pub(in crate::setup) use self::claude_switches::of_claude_code;
