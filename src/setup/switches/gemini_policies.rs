@@ -8,10 +8,12 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::find_switches::{setting_in, texts};
-use super::gemini_switches::{Settings, gemini_names};
 use crate::setup::config_file::ConfigFile;
 use crate::setup::edits::edit_toml;
 use crate::setup::known_client::{EntryInUse, SERVER, Switch};
+
+/// A file of settings, and its content before it.
+pub(super) type Settings = (Value, PathBuf);
 
 /// The most files that are read: a directory has a few.
 const MOST_FILES: usize = 32;
@@ -32,6 +34,13 @@ struct Rule {
     /// The names of its tools, as a list of tools has them.
     tools: Vec<String>,
     file: PathBuf,
+}
+
+/// Says whether Gemini CLI means a tool of the bridge by an item of a list. Of patterns it knows these alone.
+pub(super) fn gemini_names(item: &str, tool: &str) -> bool {
+    let item = item.split('(').next().unwrap_or(item);
+    let all_of_ours = format!("mcp_{SERVER}_*");
+    ["*", "mcp_*", &all_of_ours].contains(&item) || item == format!("mcp_{SERVER}_{tool}")
 }
 
 /// Judges the files in a directory.
@@ -69,7 +78,7 @@ pub(super) fn by_policies(
 
 /// Returns the priority at which settings allow a tool; 0 if they do not.
 fn allowed_at(used: &EntryInUse<'_>, settings: &[Settings], tool: &str) -> u64 {
-    let names = |list: &str| {
+    let is_listed = |list: &str| {
         let named = settings.iter().flat_map(|(one, _)| texts(&one["tools"][list]));
         named.into_iter().any(|item| gemini_names(item, tool))
     };
@@ -77,9 +86,9 @@ fn allowed_at(used: &EntryInUse<'_>, settings: &[Settings], tool: &str) -> u64 {
         let named = settings.iter().flat_map(|(one, _)| texts(&one["mcp"]["allowed"]));
         named.into_iter().any(|server| [SERVER, "*"].contains(&server))
     };
-    if names("allowed") {
+    if is_listed("allowed") {
         ALLOWED_TOOLS
-    } else if names("core") {
+    } else if is_listed("core") {
         CORE_TOOLS
     } else if used.entry["trust"] == true {
         TRUSTED_SERVER

@@ -254,6 +254,8 @@ fn gemini_cli_and_qwen_code_have_lists_of_servers() {
             r#"{ "mcp": { "allowed": ["bridge"] } }"#,
         );
         assert_eq!(user.find(), [], "the lists count together");
+        user.write(file, &servers(&json!({ "excludeTools": ["kill_agent(a)"] })));
+        assert_eq!(user.find(), [], "hidden tools are named as they are");
     }
     let user = User::of("gemini");
     user.write(".gemini/settings.json", &servers(&json!({})));
@@ -394,6 +396,11 @@ fn gemini_cli_and_qwen_code_have_lists_of_tools_for_all_servers() {
     check("qwen", ".qwen/settings.json", &[(text(json!({ "disabled": all })), false)]);
     for (client, file, tools) in [
         ("gemini", ".gemini/settings.json", json!({ "exclude": ["mcp_bridge_kill_agent"] })),
+        (
+            "gemini",
+            ".gemini/settings.json",
+            json!({ "exclude": ["kill_agent", "mcp_bridge_steer(x)"] }),
+        ),
         ("qwen", ".qwen/settings.json", json!({ "disabled": ["mcp__bridge__kill_agent"] })),
     ] {
         let user = User::of(client);

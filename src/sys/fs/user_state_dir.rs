@@ -205,12 +205,7 @@ impl StateDirectory {
                     gone = Some(error);
                     continue;
                 }
-                Err(error) => {
-                    // On a full disk, directories may be made and no file.
-                    remove_empty(&made);
-                    return Err(error);
-                }
-                Ok(file) => file,
+                file => file.inspect_err(|_| remove_empty(&made))?,
             };
             match file.try_lock() {
                 Ok(()) => {}
@@ -301,12 +296,8 @@ impl Drop for StateLock {
 
 /// Removes those of these directories that are there, the innermost first, until one that has something in it.
 fn remove_empty(directories: &[PathBuf]) {
-    for directory in directories.iter().rev() {
-        let removed = fs::remove_dir(directory);
-        if removed.is_err_and(|error| error.kind() != io::ErrorKind::NotFound) {
-            return;
-        }
-    }
+    let is_left = |error: io::Error| error.kind() != io::ErrorKind::NotFound;
+    let _ = directories.iter().rev().any(|one| fs::remove_dir(one).is_err_and(is_left));
 }
 
 /// Creates a directory with its parents, private to the owner, as the specification demands.
