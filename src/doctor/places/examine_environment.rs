@@ -116,7 +116,7 @@ fn not_writable(directory: &Path, error: &std::io::Error) -> Finding {
 /// is empty.
 fn try_to_write(directory: &Path) -> std::io::Result<()> {
     let file = TemporaryFile::beside(&directory.join(NAME))?;
-    file.file().write_all(&[0; TRIED_BYTES])
+    file.file().write_all(&vec![0; TRIED_BYTES])
 }
 
 fn visibility() -> Finding {

@@ -12,7 +12,7 @@ const LOCAL: [&str; 3] = ["oss", "ollama", "lmstudio"];
 /// The login that a model provider needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::setup) enum ProviderLogin {
-    /// A login with OpenAI, or one that the file does not tell of.
+    /// A login of the vendor, or one that the file does not tell of.
     Own,
     /// A key in this variable.
     Variable(String),
@@ -28,7 +28,7 @@ pub(in crate::setup) fn login_of(places: &Places) -> ProviderLogin {
     settings.map_or(ProviderLogin::Own, |settings| login_in(&settings))
 }
 
-/// As Codex 0.166 decides it: a provider of the user's needs a login with OpenAI only if it says so.
+/// As Codex 0.166 decides it: a provider of the user's needs a login of the vendor only if it says so.
 fn login_in(settings: &Value) -> ProviderLogin {
     let Some(name) = settings["model_provider"].as_str() else {
         return ProviderLogin::Own;

@@ -93,7 +93,7 @@ fn hash(entry: &Value, is_shared: bool) -> String {
     let mut behavioral = entry.clone();
     if let Some(fields) = behavioral.as_object_mut() {
         let labels = ["scope", "extensionName", "description"];
-        fields.retain(|key, _| !labels.contains(&key.as_str()) && !(is_shared && key == "type"));
+        fields.retain(|key, _| !(labels.contains(&key.as_str()) || is_shared && key == "type"));
     }
     sha256(sorted(&behavioral).to_string().as_bytes())
 }
