@@ -46,6 +46,8 @@ pub(super) struct Inner {
     pub(super) user: UserReachable,
     actors: TaskTracker,
     force_stop: CancellationToken,
+    /// Cancelled when it ends, before its agents are asked to.
+    pub(super) closing: CancellationToken,
     /// How its agents end if the bus does not accept a request.
     ends: Ends,
     /// Profiles of the project's own file that the user has been notified of.
@@ -71,6 +73,7 @@ impl Team {
             launch: Arc::new(launch),
             actors: TaskTracker::new(),
             force_stop: CancellationToken::new(),
+            closing: CancellationToken::new(),
             ends: Ends::default(),
             noted: Mutex::default(),
             offers: Offers::default(),
@@ -193,6 +196,7 @@ impl Team {
     ) {
         let gracefully = async {
             before.await;
+            self.inner.closing.cancel();
             self.ask_all_to_end().await;
             self.inner.actors.close();
             tokio::select! {
@@ -211,6 +215,7 @@ impl Team {
             }
         }
         self.inner.actors.close();
+        self.inner.closing.cancel();
         self.inner.force_stop.cancel();
         let ended = tokio::time::timeout(grace_periods::BRIDGE_FORCED, self.inner.actors.wait());
         if ended.await.is_ok() {
@@ -257,6 +262,7 @@ impl Team {
 
     /// Kills all agents of this bridge by signals, without writing to the bus: it is already closed.
     pub fn end_at_once(&self) {
+        self.inner.closing.cancel();
         self.inner.force_stop.cancel();
     }
 
