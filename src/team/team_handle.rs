@@ -14,6 +14,7 @@ use super::agent::context::AgentContext;
 use super::agent::lifetime;
 use super::agent::model_and_mode::Offers;
 use super::agent::pending_writes::Unwritten;
+use super::agent::printed::PrintedByAgents;
 use super::error::TeamError;
 use super::launch::Launch;
 use super::permissions::user_reachable::UserReachable;
@@ -54,6 +55,8 @@ pub(super) struct Inner {
     noted: Mutex<BTreeSet<Name>>,
     /// The models that its agents offer.
     pub(super) offers: Offers,
+    /// What its agents have printed beside messages.
+    pub(super) printed: PrintedByAgents,
     /// What its agents are doing.
     pub(super) doing: DoingNow,
 }
@@ -77,6 +80,7 @@ impl Team {
             ends: Ends::default(),
             noted: Mutex::default(),
             offers: Offers::default(),
+            printed: PrintedByAgents::default(),
             doing: DoingNow::default(),
         };
         Self { inner: Arc::new(inner) }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::model_and_mode::Offers;
+use super::printed::PrintedByAgents;
 use crate::bus::rules::Operation;
 use crate::bus::state::{State, StopMode};
 use crate::bus::{Bus, BusError, Membership, Receipt};
@@ -43,8 +44,10 @@ pub(crate) struct AgentContext {
     pub(crate) stall: Duration,
     /// How many bytes of the agent's stdout are read per second.
     pub(crate) output_per_second: u64,
-    /// Where the agent reports the models that it offers.
+    /// Where the agent reports its version, and the models that it offers.
     pub(crate) offers: Offers,
+    /// Where it is kept what the agent prints beside messages.
+    pub(crate) printed: PrintedByAgents,
     /// Where it is noted what the agent is doing.
     pub(crate) doing: DoingNow,
 }

@@ -95,6 +95,7 @@ impl Team {
             stall: limits.stall(),
             output_per_second: limits.output_per_second(),
             offers: self.inner.offers.clone(),
+            printed: self.inner.printed.clone(),
             doing: self.inner.doing.clone(),
         };
         self.start(context, earlier);
