@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::connection::Connection;
 use super::data::agent_info::Feature;
 use super::data::session_settings::AcpSessionId;
 use super::error::AcpError;
-use super::connection::Connection;
 
 const METHOD: &str = "_session/steering";
 

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
 use super::rules::Refusal;
-use super::storage::LogError;
+use super::storage::{LogError, MOUNT_IT};
 
 use crate::domain::text::shown_path::ShownPath as _;
 
@@ -35,12 +35,12 @@ impl BusError {
                     return format!("the bus failed to {action} its files: {source}");
                 };
                 let helps = if source.kind() == ErrorKind::PermissionDenied {
-                    "your user needs the right to write to it and to the directory that it is in (`chmod u+rwx`, \
+                    "; your user needs the right to write to it and to the directory that it is in (`chmod u+rwx`, \
                      or `chown` if another user owns it)"
                 } else {
-                    "its file system can only be read: mount it so that it can be written to"
+                    MOUNT_IT
                 };
-                format!("the bus failed to {action} `{}`: {source}; {helps}", what.shown())
+                format!("the bus failed to {action} `{}`: {source}{helps}", what.shown())
             }
             Self::Log(LogError::Refused { path, reason }) => match part_of_bus(path) {
                 Some(part) => format!("cannot use `{}`: {reason}", part.shown()),

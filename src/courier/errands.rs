@@ -1,6 +1,6 @@
 //! What is to be taken to which project. Pure: the state comes in.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::bus::state::{Arrived, Message, State};
 use crate::domain::ids::{MessageId, SessionId};
@@ -20,11 +20,22 @@ pub(super) struct Errand {
     pub(super) letters: Vec<Message>,
     /// Messages that came from there, with the receipts that are not known there.
     pub(super) receipts: Vec<(Arrived, Vec<ReceiptElsewhere>)>,
+    /// Whether to look there for what is forgotten here.
+    pub(super) looks: bool,
 }
 
 impl Errand {
     /// Says whether there is nothing to take.
     pub(super) fn is_empty(&self) -> bool {
+        self.brings_nothing() && !self.looks
+    }
+
+    /// Says whether it only looks there.
+    pub(super) fn only_looks(&self) -> bool {
+        self.brings_nothing() && self.looks
+    }
+
+    fn brings_nothing(&self) -> bool {
         self.letters.is_empty() && self.receipts.is_empty()
     }
 }
@@ -48,9 +59,7 @@ pub(super) fn errands(
     }
     let projects = state.other_projects();
     let known = |tag: &Label| projects.known.get(tag);
-    let means_the_same = |tag: &Label| {
-        known(tag).is_some_and(|known| listed.means(tag, known.mark)) && projects.own == listed.own
-    };
+    let means_the_same = |tag: &Label| may_go_to(state, listed, tag);
     // Who does not take a message does not know whether others do, and says why it stays only once it has waited for long. The one who
     // takes all says so at once.
     let is_lead = state.is_lead(me);
@@ -81,6 +90,38 @@ pub(super) fn errands(
         errand.receipts.push((arrived.clone(), receipts));
     }
     errands
+}
+
+/// Returns the projects that messages of this bus have gone to, or go to, once this session takes messages across: they know more of them
+/// than this bus if it was put back from a backup.
+pub(super) fn to_look_at(state: &State, me: SessionId) -> Option<BTreeSet<Label>> {
+    let are_there = |tag: &&Label| state.sent_to(tag).next().is_some();
+    state.couriers().contains(&me).then(|| {
+        let there = state.other_projects().known.keys().filter(are_there).cloned();
+        let outbox = state.outbox().into_iter();
+        there.chain(outbox.filter_map(|one| Some(one.audience.elsewhere()?.tag.clone()))).collect()
+    })
+}
+
+/// Adds a look at these projects. Those that this session may not go to are left out from then on.
+pub(super) fn add_looks(
+    errands: &mut BTreeMap<Label, Errand>,
+    state: &State,
+    listed: &ListedProjects,
+    tags: &mut BTreeSet<Label>,
+) {
+    tags.retain(|tag| may_go_to(state, listed, tag));
+    for tag in tags.iter() {
+        let errand = errands.entry(tag.clone()).or_default();
+        (errand.is_of_team, errand.looks) = (true, true);
+    }
+}
+
+/// Says whether a session knows the same directory by a tag as its team, and is of the same project.
+fn may_go_to(state: &State, listed: &ListedProjects, tag: &Label) -> bool {
+    let projects = state.other_projects();
+    let known = projects.known.get(tag);
+    known.is_some_and(|known| listed.means(tag, known.mark)) && projects.own == listed.own
 }
 
 /// Returns the seq of the oldest message that is on its way to a project.

@@ -9,6 +9,7 @@
 
 mod errands;
 mod known_projects;
+mod look_there;
 mod open_other;
 mod run_errand;
 mod send_out;

@@ -99,7 +99,7 @@ async fn take_letter(me: &Membership, own: &Label, other: &Bus, letter: &Message
     if !me.bus().look(|state| state.is_promised(&letter.id)) {
         return Step::Next;
     }
-    let arriving = match read(me, own, letter, to) {
+    let arriving = match read(me.bus(), own, letter, to) {
         Ok(Some(arriving)) => arriving,
         Ok(None) => return note(me, Crossing::Failed { id, why: NotRelayed::Lost }).await,
         Err(error) => {
@@ -128,15 +128,15 @@ async fn take_letter(me: &Membership, own: &Label, other: &Bus, letter: &Message
     note(me, Crossing::Relayed { id, there, receipts }).await
 }
 
-/// Reads what goes to the other project; none if the text is lost.
-fn read(
-    me: &Membership,
+/// Reads what goes from a bus to another project; none if the text is lost.
+pub(super) fn read(
+    bus: &Bus,
     own: &Label,
     letter: &Message,
     to: &Elsewhere,
 ) -> Result<Option<Arriving>, BusError> {
     let Some(from) = letter.from.member().cloned() else { return Ok(None) };
-    let loaded = me.bus().load_message(letter.clone(), &from, 0, usize::MAX)?;
+    let loaded = bus.load_message(letter.clone(), &from, 0, usize::MAX)?;
     if loaded.lost.is_some() {
         return Ok(None);
     }
@@ -154,8 +154,8 @@ fn read(
         })
     });
     let reply_to = letter.reply_to.as_ref();
-    let reply_to = reply_to.and_then(|id| me.bus().look(|state| id_there(state, id, &to.tag)));
-    let place = me.bus().look(|state| {
+    let reply_to = reply_to.and_then(|id| bus.look(|state| id_there(state, id, &to.tag)));
+    let place = bus.look(|state| {
         let oldest = oldest_to(state, &to.tag).unwrap_or(letter.seq).min(letter.seq);
         let bus = state.other_projects().bus?;
         Some(OriginPlace { bus, seq: letter.seq, oldest })
@@ -256,7 +256,7 @@ async fn take_receipts(
 }
 
 /// Adds what recipients here said of a message when they acknowledged it, or resolved its thread, from the log.
-fn add_notes(
+pub(super) fn add_notes(
     bus: &Bus,
     message: &MessageId,
     mut receipts: Vec<ReceiptElsewhere>,
@@ -297,7 +297,9 @@ async fn note(me: &Membership, crossing: Crossing) -> Step {
 }
 
 /// Bounds how long the other bus may take.
-async fn within<T>(work: impl Future<Output = Result<T, BusError>>) -> Result<T, BusError> {
+pub(super) async fn within<T>(
+    work: impl Future<Output = Result<T, BusError>>,
+) -> Result<T, BusError> {
     const LIMIT: Duration = wait_times::OTHER_BUS;
     tokio::time::timeout(LIMIT, work).await.unwrap_or(Err(BusError::Closed))
 }

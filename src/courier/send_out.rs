@@ -8,8 +8,9 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::errands::{Errand, errands, has_errands};
+use super::errands::{Errand, add_looks, errands, has_errands, to_look_at};
 use super::known_projects::KnownProjects;
+use super::look_there::look_there;
 use super::open_other::{self, NotOpened};
 use super::run_errand::{Ended, end_moved, hold, run};
 use super::under_way::UnderWay;
@@ -47,6 +48,7 @@ async fn look(me: Membership, projects: KnownProjects, end: CancellationToken) {
     let mut changes = me.bus().changes();
     let (done, mut ended) = mpsc::channel(limits::PROJECTS);
     let mut under_way = UnderWay::default();
+    let mut to_look = None;
     // Who has come to lead since it joined has not listed them. One that has none takes nobody's away because of this moment.
     let mut led = projects.is_empty() && me.bus().look(|state| state.is_lead(me.session()));
     let mut seen = Seen { projects: projects.clone(), last: None };
@@ -60,9 +62,17 @@ async fn look(me: Membership, projects: KnownProjects, end: CancellationToken) {
         if leads != led {
             led = leads && list(&me, seen.listed().await).await;
         }
-        let all = if me.bus().look(|state| has_errands(state, session)) {
+        to_look = to_look.or_else(|| me.bus().look(|state| to_look_at(state, session)));
+        let looks = to_look.as_ref().is_some_and(|tags| !tags.is_empty());
+        let all = if looks || me.bus().look(|state| has_errands(state, session)) {
             let (listed, now_ms) = (seen.listed().await, clock::now().wall_ms);
-            me.bus().look(|state| errands(state, session, &listed, now_ms))
+            me.bus().look(|state| {
+                let mut all = errands(state, session, &listed, now_ms);
+                if let Some(tags) = &mut to_look {
+                    add_looks(&mut all, state, &listed, tags);
+                }
+                all
+            })
         } else {
             BTreeMap::new()
         };
@@ -76,12 +86,13 @@ async fn look(me: Membership, projects: KnownProjects, end: CancellationToken) {
                 continue;
             }
             under_way.begin(&tag, now);
+            let looks = errand.looks;
             let done = done.clone();
             let (name, me, projects) = (tag.clone(), me.clone(), projects.clone());
             let work = move || {
                 let how = travel(&me, &projects, &tag, errand);
                 // The courier may have ended.
-                let _ = done.blocking_send((tag, how));
+                let _ = done.blocking_send((tag, how, looks));
             };
             let started = thread::Builder::new().name("courier".to_owned()).spawn(work);
             if let Err(error) = started {
@@ -90,7 +101,10 @@ async fn look(me: Membership, projects: KnownProjects, end: CancellationToken) {
             }
         }
         tokio::select! {
-            Some((tag, how)) = ended.recv() => {
+            Some((tag, how, looks)) = ended.recv() => {
+                if let Some(tags) = to_look.as_mut().filter(|_| looks && how == Ended::Done) {
+                    tags.remove(&tag);
+                }
                 under_way.end(&tag, how, Instant::now());
             }
             heard = changes.changed() => {
@@ -164,7 +178,15 @@ fn travel(me: &Membership, projects: &KnownProjects, tag: &Label, errand: Errand
         }
         match open_other::open(&directory) {
             Ok(other) => {
-                let ended = run(me, &own, &other, errand).await;
+                let looks = errand.looks;
+                let mut ended = run(me, &own, &other, errand).await;
+                if looks
+                    && ended != Ended::Busy
+                    && let Err(error) = look_there(me, &own, &other, tag).await
+                {
+                    tracing::debug!("failed to look for what is forgotten here: {error}");
+                    ended = Ended::Again;
+                }
                 other.close().await;
                 ended
             }
@@ -172,7 +194,8 @@ fn travel(me: &Membership, projects: &KnownProjects, tag: &Label, errand: Errand
             Err(NotOpened::Busy) => Ended::Busy,
             Err(NotOpened::Held(why)) => {
                 hold(me, &errand.letters, why).await;
-                Ended::Again
+                // Where nothing is, nothing is forgotten.
+                if errand.only_looks() { Ended::Done } else { Ended::Again }
             }
         }
     })

@@ -3,7 +3,7 @@
 //! A model reads it as the output of a program although it contains other members' text. So it is a single line whatever they write, it
 //! quotes them, and nothing in the quoted text can end the quotation.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::message_frame::label_words;
 use crate::bus::state::{Message, State};
@@ -20,20 +20,45 @@ const NEXT: &str = "call check_messages";
 #[derive(Debug, Default)]
 pub struct AnnouncedMessages {
     announced: BTreeSet<MessageId>,
+    /// When those that no line has announced were first found, in milliseconds of a clock that only goes on.
+    found: BTreeMap<MessageId, u64>,
 }
 
 impl AnnouncedMessages {
     /// Returns the unread messages of a member that are not announced yet, oldest first, and marks them as announced.
     ///
     /// A message that a waiting call received at once was never unread, and needs no line. News of who has come and left is worth none.
-    pub fn announce(&mut self, state: &State, name: &Name) -> Vec<Message> {
+    /// A hook or a call that is about to take a message gets `patience_ms` for it: two would tell the same.
+    pub fn announce(
+        &mut self,
+        state: &State,
+        name: &Name,
+        (now_ms, patience_ms): (u64, u64),
+    ) -> Vec<Message> {
         self.announced.retain(|id| {
             let delivery = state.message(id).and_then(|message| message.delivery(name));
             delivery.is_some_and(|delivery| !delivery.is_final())
         });
-        let worth_a_line = state.unread(name).filter(|message| !message.is_presence());
-        let fresh = worth_a_line.filter(|message| self.announced.insert(message.id.clone()));
-        fresh.cloned().collect()
+        let unread = state.unread(name).filter(|message| !message.is_presence());
+        let waits: Vec<_> =
+            unread.filter(|message| !self.announced.contains(&message.id)).collect();
+        let before = std::mem::take(&mut self.found);
+        let mut due = Vec::new();
+        for message in waits {
+            let since = before.get(&message.id).copied().unwrap_or(now_ms);
+            if now_ms.saturating_sub(since) >= patience_ms {
+                self.announced.insert(message.id.clone());
+                due.push(message.clone());
+            } else {
+                self.found.insert(message.id.clone(), since);
+            }
+        }
+        due
+    }
+
+    /// Returns when the next message is to be announced, if one waits.
+    pub fn next_due_ms(&self, patience_ms: u64) -> Option<u64> {
+        self.found.values().min().map(|since| since.saturating_add(patience_ms))
     }
 }
 

@@ -58,6 +58,10 @@ pub const GREETING: Duration = Duration::from_secs(30);
 /// documented settings give a hook; the next hook does the rest.
 pub const HOOK: Duration = Duration::from_millis(3_500);
 
+/// How long `watch` leaves a new message to a hook or a call that is about to take it, so that a session is told once. A hook takes it
+/// within a tenth of a second; whoever is idle does not notice.
+pub const ANNOUNCE: Duration = Duration::from_millis(200);
+
 /// A search waits for another one that uses the same index: longer than the first search of a very large bus takes.
 pub const OTHER_SEARCH: Duration = Duration::from_mins(10);
 

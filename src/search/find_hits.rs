@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::bring_up_to_date::{Progress, bring_up_to_date, text_of};
 use super::excerpt;
+use super::found_places::PlaceFinder;
 use super::index_file::{IndexFile, IndexPlace};
 use super::indexed_event::pieces;
 use super::indexed_transcript;
@@ -127,6 +128,7 @@ fn find(
 ) -> Result<Found, SearchError> {
     bring_up_to_date(history, index, on_progress)?;
     let mut found = Found::default();
+    let finder = PlaceFinder::new()?;
     let (mut before, mut looked_at) = (i64::MAX, 0);
     let mut seen = BTreeSet::new();
     // As many as an answer needs, if each is a hit. More the next time: each time costs the same for the beginning of a word.
@@ -135,7 +137,8 @@ fn find(
         let texts = index.find(&search.query, search.since_ms, before, at_once)?;
         for text in &texts {
             before = text.number;
-            let Some((own, hit)) = hit(history, index, text, &search.query, &seen)? else {
+            let Some((own, hit)) = hit(history, index, text, (&search.query, &finder), &seen)?
+            else {
                 continue;
             };
             if found.hits.len() == search.limit {
@@ -165,7 +168,7 @@ fn hit(
     history: &mut HistoryReader,
     index: &WordIndex,
     text: &IndexedText,
-    query: &Query,
+    (query, finder): (&Query, &PlaceFinder),
     seen: &BTreeSet<Own>,
 ) -> Result<Option<(Own, SearchHit)>, SearchError> {
     let Some(kind) = HitKind::of_number(text.kind) else { return Ok(None) };
@@ -177,6 +180,11 @@ fn hit(
         return Ok(None);
     }
     let at = Moment(text.at_ms);
+    let shown = |text: &str| -> Result<String, SearchError> {
+        let line = excerpt::as_line(text);
+        let places = finder.places(&line, query.each_phrase())?;
+        Ok(excerpt::around(&line, &places))
+    };
     let hit = match &text.place {
         TextPlace::Event { place, index: number, seq, piece, from, bytes } => {
             let event = match history.event_at(*place, *number) {
@@ -198,7 +206,7 @@ fn hit(
                 None => (piece.from.clone(), piece.to.clone()),
             };
             let open = format!("cli-team-bridge {}", piece.open);
-            let text = excerpt::around(part, query.words());
+            let text = shown(part)?;
             SearchHit { at, kind, seq: Some(*seq), from, to, id: piece.id.clone(), text, open }
         }
         TextPlace::Transcript { task, from, bytes } => {
@@ -207,7 +215,7 @@ fn hit(
             };
             let agent = index.task(task)?.map(|(agent, _)| agent);
             let open = format!("cli-team-bridge task {task}");
-            let text = excerpt::around(&words, query.words());
+            let text = shown(&words)?;
             SearchHit { at, kind, seq: None, from: agent, to: None, id: task.clone(), text, open }
         }
     };

@@ -90,10 +90,23 @@ fn words(line: &Value) -> Option<(&str, Words<'_>)> {
     }
 }
 
-/// Collects the texts in a value. The parser bounds its depth.
+/// Returns the texts in the JSON of which a text consists, as the result of a tool does: they are searched and shown, rather than signs.
+fn texts_in(text: &str) -> Option<Vec<String>> {
+    let is_json = text.trim_start().starts_with(['{', '[']);
+    let inner = is_json.then(|| serde_json::from_str::<Value>(text).ok()).flatten()?;
+    // A list of numbers has no texts, and stays as it is.
+    let mut texts = Vec::new();
+    collect(&inner, &mut texts);
+    (!texts.is_empty()).then_some(texts)
+}
+
+/// Collects the texts in a value. The parser bounds its depth, and JSON within JSON is shorter each time.
 fn collect(value: &Value, found: &mut Vec<String>) {
     match value {
-        Value::String(text) => found.push(text.clone()),
+        Value::String(text) => match texts_in(text) {
+            Some(texts) => found.extend(texts),
+            None => found.push(text.clone()),
+        },
         Value::Array(items) => items.iter().for_each(|item| collect(item, found)),
         Value::Object(fields) => fields.values().for_each(|field| collect(field, found)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -113,13 +126,24 @@ mod tests {
             r#"{"kind":"tool_call","id":"1","title":"Edit x.rs","status":"pending","input":{"path":"x.rs"}}"#,
             r#"{"kind":"tool_call","id":"1","title":"Edit x.rs","content":[{"text":"new"}]}"#,
             r#"{"kind":"tool_call","id":"2","title":"Run tests"}"#,
+            r#"{"kind":"tool_call","id":"3","content":[{"text":"{\"from\":\"ann\",\"said\":{\"content\":\"[1] is right\"},\"is\":[1]}"}]}"#,
+            r#"{"kind":"tool_call","id":"4","content":[{"text":"[1, 2]"}]}"#,
             "torn {",
             r#"{"kind":"thought","text":"..."}"#,
         ];
         let text = lines.map(|line| format!("{line}\n")).concat();
         let found = pieces(&text);
         let texts: Vec<_> = found.iter().map(|piece| piece.text.as_str()).collect();
-        assert_eq!(texts, ["I fix it", "Edit x.rs\nx.rs\nnew\n", "Run tests\n"]);
+        assert_eq!(
+            texts,
+            [
+                "I fix it",
+                "Edit x.rs\nx.rs\nnew\n",
+                "Run tests\n",
+                "ann\n[1] is right\n",
+                "[1, 2]\n"
+            ]
+        );
         assert_eq!(found[0].at_ms, Some(1_770_000_001_000));
         assert!(found[0].is_output && !found[1].is_output);
         // Each piece can be read again from its own lines.

@@ -7,6 +7,7 @@
 mod bring_up_to_date;
 mod excerpt;
 mod find_hits;
+mod found_places;
 mod index_file;
 mod indexed_event;
 mod indexed_transcript;

@@ -66,10 +66,7 @@ impl Query {
     }
 
     fn expression_of<'a>(&self, phrases: impl Iterator<Item = &'a Phrase>) -> String {
-        let phrases = phrases.map(|phrase| {
-            let ending = if phrase.is_beginning { " *" } else { "" };
-            format!("text : \"{}\"{ending}", phrase.words)
-        });
+        let phrases = phrases.map(Phrase::expression);
         let member = self
             .member
             .iter()
@@ -77,9 +74,9 @@ impl Query {
         phrases.chain(member).collect::<Vec<_>>().join(" AND ")
     }
 
-    /// Returns the words as they are looked for in a text, to show the place.
-    pub(super) fn words(&self) -> impl Iterator<Item = &str> {
-        self.phrases.iter().map(|phrase| phrase.words.as_str())
+    /// Returns a query for each word and phrase, to show where it stands.
+    pub(super) fn each_phrase(&self) -> impl Iterator<Item = String> {
+        self.phrases.iter().map(Phrase::expression)
     }
 }
 
@@ -92,6 +89,11 @@ impl Phrase {
         words
             .contains(char::is_alphanumeric)
             .then(|| Self { words: words.trim().to_owned(), is_beginning })
+    }
+
+    fn expression(&self) -> String {
+        let ending = if self.is_beginning { " *" } else { "" };
+        format!("text : \"{}\"{ending}", self.words)
     }
 }
 

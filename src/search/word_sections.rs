@@ -10,6 +10,9 @@ use rusqlite::{Connection, params};
 /// costs a tenth of a millisecond. Tests have many sections.
 const TEXTS: u64 = if cfg!(test) { 4 } else { 16_384 };
 
+/// How a text is divided into words, and which letters count as the same.
+pub(super) const TOKENIZER: &str = "unicode61 remove_diacritics 2";
+
 /// A table of words: those of texts whose numbers lie between its own first one and the next section's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Section {
@@ -74,7 +77,7 @@ pub(super) fn add(
 fn create(connection: &Connection, section: &Section) -> rusqlite::Result<()> {
     connection.execute_batch(&format!(
         "CREATE VIRTUAL TABLE {} USING fts5 (text, who, content = '', contentless_delete = 1,
-           tokenize = 'unicode61 remove_diacritics 2');",
+           tokenize = '{TOKENIZER}');",
         section.table()
     ))
 }

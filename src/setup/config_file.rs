@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use crate::domain::limits::{MAX_CLIENT_FILE_BYTES, MAX_PROJECT_CLIENT_FILE_BYTES};
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::sys::fs::disk::{belongs_to_us, has_other_names, make_directory};
+use crate::sys::fs::rights_of_others::why_not_create_in;
 use crate::sys::fs::temporary_file::{self, TemporaryFile};
 use crate::sys::fs::{bounded_file, kept_attributes, real_path};
 
@@ -64,8 +65,8 @@ pub enum ConfigFileError {
          setup may change it"
     )]
     OtherGroup,
-    #[error("you may not write to its directory {}; {what_helps} if setup may change it", directory.shown())]
-    Directory { directory: PathBuf, what_helps: &'static str },
+    #[error("you may not write to its directory {}; {} if setup may change it", directory.shown(), opening.of(None))]
+    Directory { directory: PathBuf, opening: Opening },
     #[error(
         "it has further names (hard links), which a change would cut off: give it a file of its own (`cp -p`, then `mv`), or edit it by hand"
     )]
@@ -80,7 +81,44 @@ pub enum ConfigFileError {
     Io(#[from] io::Error),
 }
 
+/// What makes a directory writable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opening {
+    Rights,
+    Owner,
+    Mount,
+}
+
+impl Opening {
+    /// Says it of this directory, or of one that was just named.
+    fn of(self, directory: Option<&Path>) -> String {
+        let name = directory.map_or_else(|| "it".to_owned(), |path| path.shown().to_string());
+        match self {
+            Self::Rights => format!("make {name} writable (`chmod u+w`)"),
+            Self::Owner => format!("make {name} yours (`chown`)"),
+            Self::Mount => {
+                let whose = directory.map_or_else(
+                    || "its file system".to_owned(),
+                    |_| format!("the file system of {name}"),
+                );
+                format!("mount {whose} so that it can be written to")
+            }
+        }
+    }
+}
+
 impl ConfigFileError {
+    /// Returns what helps against an error of changing the file at this path, in words.
+    pub fn remedy_of_change(&self, path: &str) -> String {
+        match self {
+            Self::ReadOnly => format!("make {path} writable (`chmod u+w`)"),
+            Self::OtherOwner => format!("make {path} yours (`chown`)"),
+            Self::OtherNames => format!("give {path} a file of its own (`cp -p`, then `mv`)"),
+            Self::Directory { directory, opening } => opening.of(Some(directory)),
+            _ => self.remedy(path),
+        }
+    }
+
     /// Returns what helps against an error of reading the file at this path, in words.
     pub fn remedy(&self, path: &str) -> String {
         match self {
@@ -145,6 +183,10 @@ impl ConfigFile {
 
     /// Checks whether this file may be replaced, as far as that is known in advance.
     pub fn may_be_replaced(&self) -> Result<(), ConfigFileError> {
+        let directory = self.path.ancestors().skip(1).find(|directory| directory.is_dir());
+        if let Some(why) = directory.and_then(why_not_create_in) {
+            return Err(self.in_directory(why.into()));
+        }
         if self.text.is_none() {
             return Ok(());
         }
@@ -211,17 +253,16 @@ impl ConfigFile {
     /// Names the directory where it is the reason of an error, with what helps.
     fn in_directory(&self, error: io::Error) -> ConfigFileError {
         let found = self.path.ancestors().skip(1).find(|directory| directory.is_dir());
-        match found {
-            Some(directory) if error.kind() == io::ErrorKind::PermissionDenied => {
-                let what_helps = if belongs_to_us(directory) {
-                    "make it writable (`chmod u+w`)"
-                } else {
-                    "make it yours (`chown`)"
-                };
-                ConfigFileError::Directory { directory: directory.to_owned(), what_helps }
-            }
-            _ => error.into(),
-        }
+        let Some(directory) = found else {
+            return error.into();
+        };
+        let opening = match error.kind() {
+            io::ErrorKind::PermissionDenied if belongs_to_us(directory) => Opening::Rights,
+            io::ErrorKind::PermissionDenied => Opening::Owner,
+            io::ErrorKind::ReadOnlyFilesystem => Opening::Mount,
+            _ => return error.into(),
+        };
+        ConfigFileError::Directory { directory: directory.to_owned(), opening }
     }
 
     /// Removes the temporary files that a killed setup has left beside the file.

@@ -6,6 +6,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use super::clients::codex_provider::{self, ProviderLogin};
 use super::known_client::Places;
 use crate::config::{Config, Profile};
 
@@ -39,9 +40,47 @@ pub enum LoginSign {
     /// A file that a login leaves.
     File(PathBuf),
     /// A variable that holds a key.
-    Variable(&'static str),
+    Variable(String),
+    /// The model provider that the user has chosen needs no login.
+    NotNeeded(String),
+    /// The agent's settings take the key from a variable that the agent does not get.
+    NoKey(MissingKey),
     /// No sign was found. On a Mac the login may be in the keychain, which is not searched.
     NotSeen,
+}
+
+/// A variable that an agent's own settings name, and that the agent does not get.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissingKey {
+    pub variable: String,
+    /// The line of the bridge's configuration that passes it on, if it is set here.
+    pub passing: Option<String>,
+}
+
+impl MissingKey {
+    /// Says what is missing, in a sentence about the agent.
+    pub fn says(&self) -> String {
+        let missing = match &self.passing {
+            Some(_) => "which the bridge does not pass on to it",
+            None => "which is not set here",
+        };
+        format!("its own settings take the key from {}, {missing}", self.variable)
+    }
+
+    /// Completes a sentence that begins "to log in,".
+    pub fn remedy(&self) -> String {
+        match &self.passing {
+            Some(line) => format!("write {line} in `~/.config/cli-team-bridge/config.toml`"),
+            None => format!("set {} to the key", self.variable),
+        }
+    }
+}
+
+impl LoginSign {
+    /// Says whether there is a sign of a login, or none is needed.
+    pub fn is_seen(&self) -> bool {
+        !matches!(self, Self::NotSeen | Self::NoKey(_))
+    }
 }
 
 /// Which of the agents can be given work, as far as files and variables show.
@@ -61,6 +100,8 @@ struct Kind {
     cli: &'static str,
     /// Sets of variables, each of which is enough for a start.
     keys: &'static [&'static [&'static str]],
+    /// What the user's settings of the agent say.
+    provider: fn(&Places) -> ProviderLogin,
     login_files: fn(&Places) -> Vec<PathBuf>,
 }
 
@@ -70,12 +111,14 @@ const KINDS: [Kind; 5] = [
         cli: "codex",
         // Its adapter asks for a login even where OPENAI_API_KEY is set (codex-acp 2.6.0).
         keys: &[],
+        provider: codex_provider::login_of,
         login_files: |places| vec![places.or_in_home("CODEX_HOME", ".codex").join("auth.json")],
     },
     Kind {
         profile: "claude-code",
         cli: "claude",
         keys: &[&["ANTHROPIC_API_KEY"], &["ANTHROPIC_AUTH_TOKEN"], &["CLAUDE_CODE_OAUTH_TOKEN"]],
+        provider: |_| ProviderLogin::Own,
         login_files: |places| {
             vec![places.or_in_home("CLAUDE_CONFIG_DIR", ".claude").join(".credentials.json")]
         },
@@ -84,6 +127,7 @@ const KINDS: [Kind; 5] = [
         profile: "gemini",
         cli: "gemini",
         keys: &[&["GEMINI_API_KEY"], &["GOOGLE_API_KEY"], &["GOOGLE_APPLICATION_CREDENTIALS"]],
+        provider: |_| ProviderLogin::Own,
         login_files: |places| {
             let directory = places.home_by("GEMINI_CLI_HOME").join(".gemini");
             ["oauth_creds.json", "gemini-credentials.json"].map(|file| directory.join(file)).into()
@@ -97,6 +141,7 @@ const KINDS: [Kind; 5] = [
             &["DASHSCOPE_API_KEY"],
             &["BAILIAN_CODING_PLAN_API_KEY"],
         ],
+        provider: |_| ProviderLogin::Own,
         login_files: |places| {
             vec![places.or_in_home("QWEN_HOME", ".qwen").join("oauth_creds.json")]
         },
@@ -105,6 +150,7 @@ const KINDS: [Kind; 5] = [
         profile: "droid",
         cli: "droid",
         keys: &[&["FACTORY_API_KEY"]],
+        provider: |_| ProviderLogin::Own,
         login_files: |places| {
             let directory = places.home_by("FACTORY_HOME_OVERRIDE").join(".factory");
             let files = ["auth.v2.file", "auth.v2.keyring", "auth.v2.loginkeychain", "auth.json"];
@@ -123,13 +169,20 @@ pub fn look(
 ) -> Vec<InstalledAgent> {
     let known = KINDS.iter().filter_map(|kind| Some((kind, config.profile(kind.profile).ok()?)));
     known
-        .map(|(kind, profile)| InstalledAgent {
-            profile: kind.profile,
-            cli: FoundProgram { name: kind.cli.to_owned(), path: program(kind.cli) },
-            adapter: find_adapter(profile, own_binary, &program),
-            login: find_sign(kind, places, &variable),
-            install: profile.install.as_ref().map(|install| install.value.clone()),
-            how_to_log_in: profile.login.as_ref().map(|login| login.value.clone()),
+        .map(|(kind, profile)| {
+            let login = find_sign(kind, profile, places, &variable);
+            let how_to_log_in = match &login {
+                LoginSign::NoKey(missing) => Some(missing.remedy()),
+                _ => profile.login.as_ref().map(|login| login.value.clone()),
+            };
+            InstalledAgent {
+                profile: kind.profile,
+                cli: FoundProgram { name: kind.cli.to_owned(), path: program(kind.cli) },
+                adapter: find_adapter(profile, own_binary, &program),
+                login,
+                install: profile.install.as_ref().map(|install| install.value.clone()),
+                how_to_log_in,
+            }
         })
         .collect()
 }
@@ -140,7 +193,7 @@ pub fn usable(agents: &[InstalledAgent]) -> UsableAgents<'_> {
     let Some(first) = installed.first().copied() else {
         return UsableAgents::NotInstalled;
     };
-    let has_login = |agent: &&InstalledAgent| agent.login != LoginSign::NotSeen;
+    let has_login = |agent: &&InstalledAgent| agent.login.is_seen();
     let ready: Vec<_> = installed.into_iter().filter(has_login).collect();
     if ready.is_empty() { UsableAgents::LoggedOut(first) } else { UsableAgents::Ready(ready) }
 }
@@ -182,19 +235,49 @@ fn find_adapter(
 
 fn find_sign(
     kind: &Kind,
+    profile: &Profile,
     places: &Places,
     variable: &impl Fn(&str) -> Option<OsString>,
 ) -> LoginSign {
     let is_set = |name: &&str| variable(name).is_some_and(|value| !value.is_empty());
     if let Some([name, ..]) = kind.keys.iter().find(|names| names.iter().all(is_set)) {
-        return LoginSign::Variable(name);
+        return LoginSign::Variable((*name).to_owned());
+    }
+    match (kind.provider)(places) {
+        ProviderLogin::Variable(name) => return find_key(profile, name, variable),
+        ProviderLogin::None(provider) => return LoginSign::NotNeeded(provider),
+        ProviderLogin::Own => {}
     }
     let file = (kind.login_files)(places).into_iter().find(|file| file.is_file());
     file.map_or(LoginSign::NotSeen, LoginSign::File)
 }
 
+/// Looks for the variable from which an agent's own settings take the key: the agent has to get it.
+fn find_key(
+    profile: &Profile,
+    key: String,
+    variable: &impl Fn(&str) -> Option<OsString>,
+) -> LoginSign {
+    let own = variable(&key).filter(|value| !value.is_empty());
+    let is_set = own.is_some();
+    let own = own.map(|value| (OsString::from(&key), value));
+    let mut got = profile.environment(own.into_iter()).into_iter();
+    if got.any(|(name, value)| name == *key && !value.is_empty()) {
+        return LoginSign::Variable(key);
+    }
+    let passing = is_set.then(|| {
+        let passed = profile.env_pass.value.iter().map(ToString::to_string);
+        let passed = passed.chain([key.clone()]).map(|pattern| format!("{pattern:?}"));
+        let passed = passed.collect::<Vec<_>>().join(", ");
+        format!("`env_pass = [{passed}]` under `[agents.{}]`", profile.name)
+    });
+    LoginSign::NoKey(MissingKey { variable: key, passing })
+}
+
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::config::Load;
 
@@ -236,7 +319,7 @@ mod tests {
         std::fs::write(&file, "secret").unwrap();
         let agents = examined(home.path(), &[], &["FACTORY_API_KEY"]);
         assert_eq!(of(&agents, "codex").login, LoginSign::File(file));
-        assert_eq!(of(&agents, "droid").login, LoginSign::Variable("FACTORY_API_KEY"));
+        assert_eq!(of(&agents, "droid").login, LoginSign::Variable("FACTORY_API_KEY".into()));
         assert_eq!(of(&agents, "claude-code").login, LoginSign::NotSeen);
     }
 
@@ -248,6 +331,32 @@ mod tests {
         assert_eq!(of(&agents, "qwen").login, LoginSign::NotSeen);
         let all = ["OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"];
         let agents = examined(home.path(), &[], &all);
-        assert_eq!(of(&agents, "qwen").login, LoginSign::Variable("OPENAI_API_KEY"));
+        assert_eq!(of(&agents, "qwen").login, LoginSign::Variable("OPENAI_API_KEY".into()));
+    }
+
+    #[test]
+    fn the_key_of_codexs_own_provider_counts_if_codex_gets_it() {
+        let home = tempfile::tempdir().unwrap();
+        fs::create_dir(home.path().join(".codex")).unwrap();
+        let provider = |key: &str| {
+            let text = format!("model_provider = 'mine'\n[model_providers.mine]\n{key}\n");
+            fs::write(home.path().join(".codex/config.toml"), text).unwrap();
+        };
+        let login = |keys: &[&str]| of(&examined(home.path(), &[], keys), "codex").clone();
+        provider("env_key = 'OPENAI_MINE'");
+        assert_eq!(login(&["OPENAI_MINE"]).login, LoginSign::Variable("OPENAI_MINE".into()));
+        let unset = login(&[]);
+        assert!(!unset.login.is_seen());
+        assert!(unset.how_to_log_in.unwrap().starts_with("set OPENAI_MINE"));
+        // A file of a login does not help a provider that takes a key.
+        fs::write(home.path().join(".codex/auth.json"), "secret").unwrap();
+        provider("env_key = 'AZURE_KEY'");
+        let kept_back = login(&["AZURE_KEY"]);
+        assert!(!kept_back.login.is_seen());
+        let how = kept_back.how_to_log_in.unwrap();
+        let passing = r#"`env_pass = ["OPENAI_*", "CODEX_*", "AZURE_KEY"]` under `[agents.codex]`"#;
+        assert!(how.contains(passing), "{how}");
+        provider("base_url = 'http://127.0.0.1:1'");
+        assert_eq!(login(&[]).login, LoginSign::NotNeeded("mine".into()));
     }
 }

@@ -100,6 +100,8 @@ pub enum FolderTrust {
     Undecided,
     /// The user has refused.
     Refused,
+    /// A variable in the environment refuses all directories: its name and value.
+    RefusedBy(&'static str),
     /// A file of the client cannot be read, for this reason.
     Unknown(String),
 }
@@ -168,13 +170,21 @@ pub struct Places {
     pub home: PathBuf,
     /// The absolute paths in variables that relocate a program's files, by the variable's name.
     moved: Vec<(String, PathBuf)>,
-    /// Whether a variable has Gemini CLI trust every folder that it is started in.
-    pub(super) gemini_trusts_all: bool,
+    /// What variables have Gemini CLI think of every folder that it is started in.
+    pub(super) gemini_trust: Option<FolderTrust>,
     is_mac: bool,
 }
 
-/// The variable with which Gemini CLI trusts the folder that it is started in.
-const GEMINI_TRUST: &str = "GEMINI_CLI_TRUST_WORKSPACE";
+/// The variables with which Gemini CLI refuses or trusts the folder that it is started in. The first counts.
+const GEMINI_TRUST: [(&str, &str, FolderTrust); 3] = [
+    ("GEMINI_RESTRICTED_MODE", "true", FolderTrust::RefusedBy("GEMINI_RESTRICTED_MODE=true")),
+    (
+        "GEMINI_CLI_TRUST_WORKSPACE",
+        "false",
+        FolderTrust::RefusedBy("GEMINI_CLI_TRUST_WORKSPACE=false"),
+    ),
+    ("GEMINI_CLI_TRUST_WORKSPACE", "true", FolderTrust::Trusted),
+];
 
 /// The variables that relocate a program's files.
 const MOVING: [&str; 7] = [
@@ -197,8 +207,10 @@ impl Places {
         let home = absolute("HOME")?;
         let moved = MOVING.iter().filter_map(|name| Some(((*name).to_owned(), absolute(name)?)));
         let moved = moved.collect();
-        let gemini_trusts_all = variable(GEMINI_TRUST).is_some_and(|value| value == "true");
-        Some(Self { home, moved, gemini_trusts_all, is_mac })
+        let is_set =
+            |(name, value, _): &(&str, &str, _)| variable(name).is_some_and(|it| it == *value);
+        let gemini_trust = GEMINI_TRUST.into_iter().find(is_set).map(|(_, _, trust)| trust);
+        Some(Self { home, moved, gemini_trust, is_mac })
     }
 
     /// Returns the directory that a variable names, or this default in the home directory.

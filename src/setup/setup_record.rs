@@ -28,6 +28,9 @@ const ORIGINAL: &str = ".original";
 /// The end of the name of a copy of a file from which entries without a record were removed.
 const COPY: &str = ".before-remove";
 
+/// The end of the name of a note that setup has undone its changes of a client.
+const UNDONE: &str = ".undone";
+
 /// The letters of the name of a record.
 const NAME_LETTERS: usize = 16;
 
@@ -145,6 +148,21 @@ impl SetupRecord {
     }
 }
 
+/// A client of which setup has undone what it had on record, for the user or in a project. What then still looks like setup's was there
+/// before setup.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Undone {
+    pub client: String,
+    pub project: Option<PathBuf>,
+}
+
+impl Undone {
+    fn name(&self) -> String {
+        let project = self.project.as_deref().map(|project| format!("-{}", name_of(project)));
+        format!("{}{}{UNDONE}", self.client, project.unwrap_or_default())
+    }
+}
+
 /// A place without which nothing can be said about a recorded file, and that is not there now: the project may have moved, or a disk may
 /// not be mounted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -218,7 +236,12 @@ impl Records {
             self.directory.write(&format!("{name}{ORIGINAL}"), text.as_bytes())?;
         }
         let json = serde_json::to_vec_pretty(record)?;
-        self.directory.write(&format!("{name}.json"), &json)
+        let written = self.directory.write(&format!("{name}.json"), &json);
+        if written.is_err() && matches!(self.directory.read(&format!("{name}.json")), Ok(None)) {
+            // On a full disk, the original alone is of no use.
+            self.directory.remove(&format!("{name}{ORIGINAL}"))?;
+        }
+        written
     }
 
     /// Returns the record of a file, if setup has changed it.
@@ -277,6 +300,33 @@ impl Records {
         self.directory.remove(&format!("{name}.json"))?;
         self.directory.remove(&format!("{name}{ORIGINAL}"))?;
         Ok(())
+    }
+
+    /// Notes that setup's changes of a client are undone. The note outlasts the records, so that no later removal by form takes what the
+    /// user has written.
+    pub fn note_undone(&self, undone: &Undone) -> io::Result<()> {
+        self.keep_made()?;
+        self.directory.write(&undone.name(), &serde_json::to_vec(undone)?)
+    }
+
+    /// Removes such a note.
+    pub fn forget_undone(&self, undone: &Undone) -> io::Result<()> {
+        self.directory.remove(&undone.name())
+    }
+
+    /// Says whether there is such a note.
+    pub fn is_undone(&self, undone: &Undone) -> bool {
+        matches!(self.directory.read(&undone.name()), Ok(Some(_)))
+    }
+
+    /// Returns all such notes, without those that cannot be read.
+    pub fn all_undone(&self) -> io::Result<Vec<Undone>> {
+        let names = self.directory.names()?.into_iter().map(|(name, _)| name);
+        let read = |name: String| {
+            let bytes = self.directory.read(&name).ok().flatten()?;
+            serde_json::from_slice(&bytes).ok()
+        };
+        Ok(names.filter(|name| name.ends_with(UNDONE)).filter_map(read).collect())
     }
 
     /// Removes the copies of users' files that killed setups have left: originals without their records, and temporary files. Needs

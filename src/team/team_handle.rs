@@ -14,6 +14,7 @@ use super::agent::context::AgentContext;
 use super::agent::lifetime;
 use super::agent::model_and_mode::Offers;
 use super::agent::pending_writes::Unwritten;
+use super::agent::printed::PrintedByAgents;
 use super::error::TeamError;
 use super::launch::Launch;
 use super::permissions::user_reachable::UserReachable;
@@ -46,12 +47,16 @@ pub(super) struct Inner {
     pub(super) user: UserReachable,
     actors: TaskTracker,
     force_stop: CancellationToken,
+    /// Cancelled when it ends, before its agents are asked to.
+    pub(super) closing: CancellationToken,
     /// How its agents end if the bus does not accept a request.
     ends: Ends,
     /// Profiles of the project's own file that the user has been notified of.
     noted: Mutex<BTreeSet<Name>>,
     /// The models that its agents offer.
     pub(super) offers: Offers,
+    /// What its agents have printed beside messages.
+    pub(super) printed: PrintedByAgents,
     /// What its agents are doing.
     pub(super) doing: DoingNow,
 }
@@ -71,9 +76,11 @@ impl Team {
             launch: Arc::new(launch),
             actors: TaskTracker::new(),
             force_stop: CancellationToken::new(),
+            closing: CancellationToken::new(),
             ends: Ends::default(),
             noted: Mutex::default(),
             offers: Offers::default(),
+            printed: PrintedByAgents::default(),
             doing: DoingNow::default(),
         };
         Self { inner: Arc::new(inner) }
@@ -193,6 +200,7 @@ impl Team {
     ) {
         let gracefully = async {
             before.await;
+            self.inner.closing.cancel();
             self.ask_all_to_end().await;
             self.inner.actors.close();
             tokio::select! {
@@ -211,6 +219,7 @@ impl Team {
             }
         }
         self.inner.actors.close();
+        self.inner.closing.cancel();
         self.inner.force_stop.cancel();
         let ended = tokio::time::timeout(grace_periods::BRIDGE_FORCED, self.inner.actors.wait());
         if ended.await.is_ok() {
@@ -257,6 +266,7 @@ impl Team {
 
     /// Kills all agents of this bridge by signals, without writing to the bus: it is already closed.
     pub fn end_at_once(&self) {
+        self.inner.closing.cancel();
         self.inner.force_stop.cancel();
     }
 

@@ -55,7 +55,7 @@ pub use self::rows::tree_places::{TreePlace, tree_places};
 pub use self::rows::workflow_tree::{StepNode, WorkflowTree};
 pub use self::shown::{
     NOT_REPORTED, PossibleAnswer, StatusLook, Tone, Trouble, WayOut, age, age_lasts, going_on,
-    money, short, task_error, took,
+    human_in, money, short, task_error, took,
 };
 pub use self::spent::{NOT_COUNTED, Spent, SpentBy, UsageFold, UsageRow};
 pub use self::stretches::{DIED, Stretch, StretchKind, Stretches, ended_with_process};

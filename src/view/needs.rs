@@ -97,7 +97,7 @@ pub struct Need {
 impl Need {
     /// Says how long there is for an answer, if it ends by itself.
     pub fn time_left(&self, now: Moment) -> Option<String> {
-        self.until.map(|until| format!("denied in {}", span_left(until, now)))
+        self.until.map(|until| format!("{} left", span_left(until, now)))
     }
 
     /// Says how many wait behind it, if some do.

@@ -266,7 +266,7 @@ fn of_end(ended: &EndedSession) -> String {
 }
 
 /// Says whether windows show the end of a member. The end of an agent is news, and that of a bridge which nobody has followed; other
-/// members leave by themselves.
+/// members leave by themselves, and so do those of a trial that is over, which its tasks and its workflow tell of.
 pub(super) fn is_shown(state: &State, ended: &EndedSession, now: Now) -> bool {
     let shown_ms = if is_unmended(state, ended) {
         wait_times::CRASH_SHOWN_MS
@@ -274,6 +274,7 @@ pub(super) fn is_shown(state: &State, ended: &EndedSession, now: Now) -> bool {
         wait_times::DEPARTED_SHOWN_MS
     };
     (ended.kind == MemberKind::Agent || is_unmended(state, ended))
+        && !state.is_of_ended_trial(ended.session)
         && ended.at.boot == now.tick.boot
         && now.tick.ms.saturating_sub(ended.at.ms) <= shown_ms
 }

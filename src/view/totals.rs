@@ -57,10 +57,18 @@ impl Totals {
 
     /// Says how many members there are, and how many of them do what.
     pub fn members_in_words(&self) -> String {
-        let members = counted(self.members, "member");
+        let members = self.members_counted();
         let doing = self.by_doing().into_iter().filter(|(count, _)| *count > 0);
         let doing: Vec<_> = doing.map(|(count, word)| format!("{count} {word}")).collect();
         if doing.is_empty() { members } else { format!("{members} ({})", doing.join(", ")) }
+    }
+
+    /// Says how many members there are.
+    pub fn members_counted(&self) -> String {
+        match self.members {
+            0 => "nobody is here".to_owned(),
+            some => counted(some, "member"),
+        }
     }
 
     /// Says only how many work, and how many wait.

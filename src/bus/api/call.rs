@@ -245,7 +245,10 @@ impl Call {
         let read = |message| {
             bus.load_message(message, self.membership.name(), 0, self.membership.text_room())
         };
-        let is_again = in_flight.as_ref().is_some_and(|message| returned.contains(&message.id));
+        let is_again = in_flight.as_ref().is_some_and(|message| {
+            let (name, now) = (self.membership.name(), Some(self.id));
+            returned.contains(&message.id) || bus.was_given_before(message, name, now)
+        });
         let read = in_flight.map(read).transpose()?;
         Ok(read.map(|loaded| LoadedMessage { is_again, ..loaded }))
     }

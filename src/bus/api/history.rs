@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 mod find_work;
+mod given_before;
 mod withdrawn;
 
 pub use self::find_work::PastAttempt;
@@ -191,13 +192,22 @@ impl Bus {
     pub(crate) fn entries_with_any(
         &self,
         texts: &[&str],
-        mut on_entry: impl FnMut(LogPosition, Entry),
+        on_entry: impl FnMut(LogPosition, Entry),
     ) -> Result<(), BusError> {
         let mut parts = BTreeSet::new();
         for text in texts {
             parts.extend(self.parts_with(text)?);
         }
-        for part in parts {
+        self.entries_from(parts, on_entry)
+    }
+
+    /// Visits the entries from each of these positions to the end of its part of the log.
+    fn entries_from(
+        &self,
+        starts: BTreeSet<LogPosition>,
+        mut on_entry: impl FnMut(LogPosition, Entry),
+    ) -> Result<(), BusError> {
+        for part in starts {
             let mut position = part;
             while position.segment == part.segment {
                 let (lines, next) = match self.read_after(position, LINES) {

@@ -47,7 +47,11 @@ impl Bus {
                 }
                 let id = message.id.clone();
                 match self.load_message(message, &name, 0, pick.head_bytes) {
-                    Ok(loaded) => readable.messages.push(LoadedMessage { is_again, ..loaded }),
+                    Ok(loaded) => {
+                        let is_again =
+                            is_again || self.was_given_before(&loaded.header, &name, None);
+                        readable.messages.push(LoadedMessage { is_again, ..loaded });
+                    }
                     Err(error) => {
                         tracing::warn!("failed to read {id}, which stays unread: {error}");
                         readable.failed = Some(error);

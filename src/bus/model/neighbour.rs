@@ -81,6 +81,10 @@ pub(super) fn report(
             Crossing::Relayed { id, there, receipts: receipts(how) }
         }
         (8 | 9, _) => Crossing::Held { id, why: HeldWhy::Nobody },
+        (10, _) if state.is_relayed(&id) => {
+            let before = state.crossed(&id).map(|crossed| crossed.receipts.clone());
+            Crossing::Found { id, before: before.unwrap_or_default(), receipts: receipts(how) }
+        }
         (10 | 11, _) => Crossing::Held { id, why: HeldWhy::NoBus },
         _ => Crossing::Failed { id, why: NotRelayed::UnknownMember { there: Vec::new() } },
     };

@@ -7,7 +7,7 @@ use crate::bus::state::{
 };
 use crate::domain::ids::{MessageId, SessionId};
 use crate::domain::limits;
-use crate::domain::member::MemberKind;
+use crate::domain::member::{Label, MemberKind};
 use crate::domain::messaging::{Acknowledgement, MessageOrigin, ReceiptElsewhere, StateElsewhere};
 use crate::domain::name::Name;
 
@@ -28,6 +28,15 @@ impl State {
     /// Returns what has become of a message to another project, if anything has.
     pub fn crossed(&self, id: &MessageId) -> Option<&Crossed> {
         self.other_projects.crossed.iter().rev().find(|crossed| crossed.id == *id)
+    }
+
+    /// Returns the messages to another project of which more is known than that they wait, as long as both stand here.
+    pub fn sent_to(&self, tag: &Label) -> impl Iterator<Item = (&Message, &Crossed)> {
+        self.other_projects.crossed.iter().filter_map(move |crossed| {
+            let message = self.message(&crossed.id)?;
+            let went_there = message.audience.elsewhere().is_some_and(|to| to.tag == *tag);
+            went_there.then_some((message, crossed))
+        })
     }
 
     /// Says whether a message is on the bus of another project.

@@ -1,5 +1,6 @@
 //! The errors of storage.
 
+use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -72,7 +73,7 @@ pub enum LogError {
     )]
     OutOfOrder { seq: u64, expected: u64 },
     /// The operating system reported an error.
-    #[error("failed to {action} `{}`: {source}", path.shown())]
+    #[error("failed to {action} `{}`: {source}{}", path.shown(), what_helps(source))]
     Io {
         /// The attempted action, as a verb.
         action: &'static str,
@@ -80,4 +81,32 @@ pub enum LogError {
         path: PathBuf,
         source: Arc<std::io::Error>,
     },
+}
+
+/// What helps where nothing can be written: behind the words of the system, which say only that.
+pub(crate) const MOUNT_IT: &str =
+    "; its file system can only be read: mount it so that it can be written to";
+
+fn what_helps(source: &io::Error) -> &'static str {
+    match source.kind() {
+        ErrorKind::ReadOnlyFilesystem => MOUNT_IT,
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_person_is_told_what_helps_where_a_disk_can_only_be_read() {
+        let says = |kind: ErrorKind| {
+            let source = Arc::new(kind.into());
+            LogError::Io { action: "open", path: "/p/lock".into(), source }.to_string()
+        };
+        let said = says(ErrorKind::ReadOnlyFilesystem);
+        assert!(said.starts_with("failed to open `/p/lock`: read-only"), "{said}");
+        assert!(said.ends_with("mount it so that it can be written to"), "{said}");
+        assert!(!says(ErrorKind::StorageFull).contains("mount"));
+    }
 }

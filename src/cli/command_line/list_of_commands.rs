@@ -161,11 +161,18 @@ fn with_nearest_commands(mut error: clap::Error) -> clap::Error {
         error.insert(ContextKind::Suggested, hint);
         return error;
     }
-    if let Some(ContextValue::Strings(similar)) = error.get(ContextKind::SuggestedSubcommand) {
-        let near = nearest(word, similar);
-        if !near.is_empty() {
-            error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(near));
+    // `help` and a word that is none suggests nothing by itself.
+    let known = Arguments::command();
+    let similar = match error.get(ContextKind::SuggestedSubcommand) {
+        Some(ContextValue::Strings(similar)) => similar.iter().map(String::as_str).collect(),
+        _ => {
+            let shown = known.get_subcommands().filter(|command| !command.is_hide_set());
+            shown.map(clap::Command::get_name).collect::<Vec<_>>()
         }
+    };
+    let near = nearest(word, similar);
+    if !near.is_empty() {
+        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(near));
     }
     error
 }
@@ -280,6 +287,8 @@ mod tests {
         assert!(error("bridge per --name x").contains("'peer'"));
         assert!(error("bridge setpu").contains("a similar subcommand exists: 'setup'\n"));
         assert!(error("bridge bus verfy").contains("'verify'"));
+        assert!(error("bridge help statu").contains("a similar subcommand exists: 'status'\n"));
+        assert!(read("bridge log -n 5").is_ok() && read("bridge tasks -n 5").is_ok());
         assert!(error("bridge install").contains("`cli-team-bridge setup` connects your clients"));
         let removal = error("bridge remove");
         assert!(removal.contains("`cli-team-bridge setup --remove`"), "{removal}");

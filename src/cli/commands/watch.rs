@@ -6,6 +6,7 @@
 use std::io::{IsTerminal as _, stderr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 use tokio::sync::Notify;
@@ -149,6 +150,9 @@ impl Watch {
                 Listening::Notified => wait_times::LOOK_AROUND,
                 Listening::Polled => looks.next_pause(),
             };
+            let due = self.doorbell.next_due_ms(millis(wait_times::ANNOUNCE));
+            let due = due.map(|due| due.saturating_sub(bus.now().tick.ms));
+            let pause = due.map_or(pause, |ms| pause.min(Duration::from_millis(ms)));
             // A timeout is a reason to look, too.
             let _ = tokio::time::timeout(pause, changed.notified()).await;
         }
@@ -162,7 +166,10 @@ impl Watch {
             return String::new();
         };
         let is_first = self.name.as_ref() != Some(&name);
-        let mut messages = self.doorbell.announce(bus.state(), &name);
+        // What was there before it began, no hook is about to take.
+        let patience = if is_first { Duration::ZERO } else { wait_times::ANNOUNCE };
+        let times = (bus.now().tick.ms, millis(patience));
+        let mut messages = self.doorbell.announce(bus.state(), &name, times);
         // What an earlier session was given wakes nobody.
         let state = bus.state();
         messages.retain(|message| {
@@ -200,4 +207,8 @@ impl Watch {
         });
         before.or(lead.map(|session| &session.name)).or(self.name.as_ref()).cloned()
     }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

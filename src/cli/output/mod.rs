@@ -13,6 +13,7 @@ mod live_region;
 mod painting;
 mod print_lines;
 mod terminal_colours;
+mod wrapped_lines;
 mod write_and_flush;
 
 pub(super) use self::frame_painter::{Frame, FramePainter};
@@ -21,6 +22,7 @@ pub(super) use self::full_screen::{
 };
 pub(super) use self::painting::{Painting, can_paint, leave, paint, size, wants_colours};
 pub(super) use self::print_lines::{
-    Stderr, error, has_reader, print_answer, say, say_aside, say_coloured, say_part, tell,
-    wants_colours_on_stdout, why_unwritten,
+    Stderr, error, has_reader, print_answer, say, say_aside, say_coloured, say_fitted, say_part,
+    tell, wants_colours_on_stdout, why_unwritten,
 };
+pub(super) use self::wrapped_lines::wrapped;

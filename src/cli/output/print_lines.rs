@@ -3,8 +3,11 @@
 use std::io::{self, Write};
 use std::sync::OnceLock;
 
+use console::Term;
+
 use super::painting::above;
 use super::terminal_colours::coloured;
+use super::wrapped_lines::fitted;
 use crate::cli::failure::{self, Failure};
 use crate::domain::text::visible_letters::seen;
 use crate::sys::closed_pipe;
@@ -66,6 +69,18 @@ pub(crate) fn tell(line: &str) {
 /// Prints a line of output to stdout.
 pub(crate) fn say(line: &str) {
     write_out(&format!("{}\n", seen(line)));
+}
+
+/// Prints a line of output for people: at a terminal, broken between its words where it is longer than the terminal is wide.
+pub(crate) fn say_fitted(line: &str) {
+    let terminal = Term::stdout();
+    let size = terminal.features().is_attended().then(|| terminal.size_checked()).flatten();
+    match size {
+        Some((_, columns)) if columns > 0 => {
+            fitted(&seen(line), columns.into()).iter().for_each(|row| say(row));
+        }
+        _ => say(line),
+    }
 }
 
 /// Prints a part of a line of output, or several lines, to stdout.

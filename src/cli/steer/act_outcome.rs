@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::domain::member::Label;
+use crate::domain::messaging::Audience;
 use crate::domain::text::shell_word::shell_word;
 use crate::domain::text::visible_letters::{seen, without_styles};
 
@@ -90,10 +91,11 @@ impl Outcome {
         Self { status: status.to_owned(), words: words.into(), ..self }
     }
 
-    /// Names the member by its address from here: it is one of another project.
+    /// Names the member by its address from here: it is one of another project. All of them are called as its sender has called them.
     #[must_use]
-    pub(crate) fn in_project(self, tag: &Label) -> Self {
-        let subject = format!("{tag}:{}", self.subject);
+    pub(crate) fn in_project(self, tag: &Label, written: &str) -> Self {
+        let is_all = self.subject == Audience::All.to_string();
+        let subject = format!("{tag}:{}", if is_all { written } else { &self.subject });
         let words = self.words.replacen(&format!("`{}`", self.subject), &format!("`{subject}`"), 1);
         Self { subject, words, ..self }
     }

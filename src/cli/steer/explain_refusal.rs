@@ -7,7 +7,9 @@ use crate::cli::{Failure, with_hint};
 use crate::domain::limits;
 use crate::domain::messaging::Author;
 use crate::domain::name::Name;
+use crate::domain::permission::{Decider, Decision};
 use crate::domain::text::visible_letters::quoted;
+use crate::view::human_in;
 
 /// The command that shows members, and what waits for an answer.
 const STATUS: &str = "`cli-team-bridge status` shows who is there, and what waits for you";
@@ -42,9 +44,8 @@ pub(super) fn explained(error: BusError, state: &State) -> Failure {
         }
         Refusal::PermissionOver { id, decision, by } => {
             let name = state.permission(&id).and_then(|asked| asked.answer.as_ref()?.name.clone());
-            let name = name.map(|name| format!(", {name}")).unwrap_or_default();
-            let (decision, by) = (decision.as_str(), by.as_str());
-            format!("the question `{id}` was already answered: {decision} ({by}{name})").into()
+            let answer = answer_in_words(decision, by, name.as_ref());
+            format!("the question `{id}` was already answered: {answer}").into()
         }
         Refusal::UnknownTask { id } => {
             let what = format!("there is no task `{id}`, or it is too old to be found");
@@ -130,4 +131,24 @@ fn unknown_member(name: &str, nearest: &[String]) -> Failure {
 fn in_quotes(names: &[String]) -> String {
     let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
     names.join(", ")
+}
+/// Says how a question for permission was answered, and by whom.
+fn answer_in_words(decision: Decision, by: Decider, name: Option<&Name>) -> String {
+    let who = match (by, name) {
+        (Decider::Deadline, _) => return "denied, as nobody answered in time".to_owned(),
+        (Decider::Ended, _) => return "its agent needs no answer any more".to_owned(),
+        (Decider::Policy, _) => "a standing rule".to_owned(),
+        (Decider::Human, Some(name)) => human_in(name.as_str()),
+        (Decider::Human, None) => Author::HUMAN.to_owned(),
+        (Decider::Orchestrator, Some(name)) => name.to_string(),
+        (Decider::Orchestrator, None) => "an orchestrator".to_owned(),
+    };
+    let decided = match decision {
+        Decision::AllowOnce => "allowed this once",
+        Decision::AllowAlways => "allowed from now on",
+        Decision::Reject => "denied",
+        Decision::RejectAlways => "denied from now on",
+        Decision::Cancelled => "not answered",
+    };
+    format!("{decided} by {who}")
 }

@@ -23,21 +23,25 @@ pub(crate) fn perform(project: &Path, act: Act) -> Result<Outcome, Failure> {
         let done = performed(&team, act).await;
         team.close().await;
         Ok(match tag {
-            Some(tag) => done?.in_project(&tag),
+            Some((tag, written)) => done?.in_project(&tag, &written),
             None => done?,
         })
     })
 }
 
 /// Returns the project in which an act is performed: a message to a member of another project of the user is written there. That one is
-/// named by its tag.
-fn where_it_acts(project: &Path, act: Act) -> Result<(PathBuf, Act, Option<Label>), Failure> {
+/// named by its tag, and by what stands behind that.
+fn where_it_acts(
+    project: &Path,
+    act: Act,
+) -> Result<(PathBuf, Act, Option<(Label, String)>), Failure> {
     if let Act::Send { to, text, priority, reply_to } = &act {
         let answered = reply_to.as_deref().map(MessageId::parse).transpose()?;
         if let Some(there) = letter_there(Some(project), to, answered)? {
             let reply_to = there.reply_to.map(String::from);
+            let named = Some((there.tag, there.to.clone()));
             let act = Act::Send { to: there.to, text: text.clone(), priority: *priority, reply_to };
-            return Ok((there.directory, act, Some(there.tag)));
+            return Ok((there.directory, act, named));
         }
     }
     Ok((project.to_owned(), act, None))

@@ -180,6 +180,8 @@ fn examine_installed(
         program,
         version,
         is_chosen: profile.command.source != ValueOrigin::BuiltIn,
+        lacks_npm: install.as_ref().is_some_and(|it| it.starts_with("npm "))
+            && find("npm").is_none(),
         install,
         how_to_log_in: profile.login.as_ref().filter(|_| advises).map(|login| login.value.clone()),
         login: known.map(|known| known.login.clone()),

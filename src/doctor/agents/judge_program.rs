@@ -22,6 +22,8 @@ pub(super) struct InstalledProgram {
     /// Whether the user's or the project's configuration names the program.
     pub(super) is_chosen: bool,
     pub(super) install: Option<String>,
+    /// Whether that needs npm, which is not on `PATH`.
+    pub(super) lacks_npm: bool,
     /// Completes a sentence that begins "to log in,".
     pub(super) how_to_log_in: Option<String>,
     /// None if nothing is known about its logins.
@@ -38,6 +40,14 @@ pub(super) enum Consented {
     No { file: String, command: String },
     /// The approvals cannot be read.
     Unreadable(String),
+}
+
+impl InstalledProgram {
+    /// Returns the step that runs a command of the installer.
+    fn run(&self, command: &str) -> String {
+        let before = if self.lacks_npm { "install Node.js, which includes npm, then " } else { "" };
+        format!("{before}run `{command}`")
+    }
 }
 
 /// The judgement of an installation.
@@ -92,7 +102,7 @@ fn judge_missing(
 ) -> Finding {
     let program = &missing.program;
     let install = installed.install.as_ref().filter(|_| !installed.is_chosen);
-    let run = install.map(|install| format!("run `{install}`"));
+    let run = install.map(|install| installed.run(install));
     let finding = match (&installed.cli, run) {
         _ if installed.is_chosen => Finding::problem(
             subject,
@@ -138,9 +148,11 @@ fn judge_present(subject: &Subject, installed: &InstalledProgram, program: &Path
             let note = Finding::note(subject, "program", says);
             match &installed.install {
                 // Without a version, npm passes over those that need a newer Node.js, and does not say so.
-                Some(install) => note.with_remedy(format!(
-                    "to update it, run `{install}@latest`; npm warns if that needs a newer Node.js"
-                )),
+                Some(install) => {
+                    let run = installed.run(&format!("{install}@latest"));
+                    let warns = "npm warns if that needs a newer Node.js";
+                    note.with_remedy(format!("to update it, {run}; {warns}"))
+                }
                 None => note,
             }
         }
@@ -159,6 +171,13 @@ fn judge_login(subject: &Subject, installed: &InstalledProgram) -> Option<Findin
     Some(match installed.login.as_ref()? {
         LoginSign::Variable(name) => Finding::ok(subject, "login", format!("by {name}")),
         LoginSign::File(path) => Finding::ok(subject, "login", format!("by {}", path.shown())),
+        LoginSign::NotNeeded(provider) => {
+            let says = format!("not needed for its model provider `{provider}`");
+            Finding::ok(subject, "login", says)
+        }
+        LoginSign::NoKey(missing) => {
+            Finding::problem(subject, "login", missing.says(), missing.remedy())
+        }
         LoginSign::NotSeen => {
             let unknown =
                 Finding::unknown(subject, "login", "no sign of a login: no key and no login file");
@@ -186,8 +205,9 @@ mod tests {
             version: Some("2.6.0".into()),
             is_chosen: false,
             install: Some("npm install -g @x/codex-acp".into()),
+            lacks_npm: false,
             how_to_log_in: Some("run `codex login`".into()),
-            login: Some(LoginSign::Variable("OPENAI_API_KEY")),
+            login: Some(LoginSign::Variable("OPENAI_API_KEY".into())),
             consent: Consented::Yes,
         }
     }
@@ -258,6 +278,16 @@ mod tests {
             Some("to use it, run `npm install -g @x/codex-acp`"),
         );
         assert!(!judge(&nothing).is_installed);
+        let without_npm = InstalledProgram { lacks_npm: true, ..nothing };
+        check(
+            &without_npm,
+            "program",
+            Level::Note,
+            "not installed: `codex-acp` is not on PATH",
+            Some(
+                "to use it, install Node.js, which includes npm, then run `npm install -g @x/codex-acp`",
+            ),
+        );
     }
 
     #[test]

@@ -8,3 +8,4 @@ mod judge_trial;
 mod trial;
 mod trial_place;
 mod trial_room;
+mod vendor_folders;

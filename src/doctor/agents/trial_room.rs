@@ -1,11 +1,13 @@
 //! The team for trials of agents: in a room with a bus of its own, removed after the trials. The project's bus and the user's state
 //! directory stay untouched.
 
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::trial_place::{PlaceError, TrialPlace};
+use super::vendor_folders;
 use crate::bus::rules::{Description, NameChoice};
 use crate::bus::storage::file::{FileLog, Networks, Options};
 use crate::bus::{Bus, BusError, Joining, Membership};
@@ -27,6 +29,8 @@ const SCRIPT: &str = "[agents.default]\n";
 pub(super) struct TrialRoom {
     pub(super) team: Team,
     place: TrialPlace,
+    /// The environment of the agents.
+    environment: Vec<(OsString, OsString)>,
 }
 
 /// Why the room cannot be prepared.
@@ -61,11 +65,8 @@ impl RoomError {
 impl TrialRoom {
     /// Creates the room, the bus and the team. `launch` says how agents are started, `config` which profiles there are.
     pub(super) async fn open(launch: &Launch, config: &Config) -> Result<Self, RoomError> {
-        let variable = |name: &str| {
-            let found = launch.environment.iter().find(|(known, _)| known == name);
-            found.map(|(_, value)| PathBuf::from(value))
-        };
-        let place = TrialPlace::make(variable, std::env::temp_dir())?;
+        let environment = launch.environment.clone();
+        let place = TrialPlace::make(|name| path_in(&environment, name), std::env::temp_dir())?;
         let root = place.path().to_owned();
         let script = root.join("script.toml");
         std::fs::write(&script, SCRIPT)?;
@@ -85,7 +86,7 @@ impl TrialRoom {
         launch.environment.retain(|(name, _)| name != env_vars::SCRIPT);
         launch.environment.push((env_vars::SCRIPT.into(), script.into()));
         let team = Team::new(membership, config.clone(), launch, UserReachable::default());
-        Ok(Self { team, place })
+        Ok(Self { team, place, environment })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -103,5 +104,12 @@ impl TrialRoom {
         };
         // After a timeout, the rest goes with the room.
         let _ = tokio::time::timeout(grace_periods::SERVER, leaving).await;
+        vendor_folders::remove_for(self.path(), |name| path_in(&self.environment, name));
     }
+}
+
+/// Returns the path in a variable.
+fn path_in(environment: &[(OsString, OsString)], name: &str) -> Option<PathBuf> {
+    let found = environment.iter().find(|(known, _)| known == name);
+    found.map(|(_, value)| PathBuf::from(value)).filter(|path| path.is_absolute())
 }

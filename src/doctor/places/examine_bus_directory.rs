@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::judge_bus_place::{self, Closed, NoBus};
+use super::judge_bus_place::{self, Closed, ClosedPart, NoBus};
 use super::{examine_rights, judge_bus, judge_sessions, judge_webhooks};
 use crate::bus::state::State;
 use crate::bus::storage::LogError;
@@ -57,7 +57,11 @@ pub(crate) fn examine(
     let examined = match examined {
         Ok(examined) => examined,
         Err(error) => {
-            findings.push(judge_bus::judge_unusable(&error));
+            let finding = judge_bus::judge_unusable(&error);
+            findings.push(match closed_part(&error, directory) {
+                Some(closed) => judge_bus_place::with_closed_part(finding, &closed),
+                None => finding,
+            });
             return findings;
         }
     };
@@ -123,11 +127,11 @@ fn directories(directory: &Path) -> impl Iterator<Item = PathBuf> {
     std::iter::once(directory.to_owned()).chain(inner.map(|part| directory.join(part)))
 }
 
-/// Says whether a directory belongs to this user, who may not write to it.
+/// Says whether a directory belongs to this user, who may not read it or not write to it.
 fn is_own_closed(part: &Path) -> bool {
-    part.is_dir()
-        && rights_of_others::why_not_create_in(part).is_some()
-        && disk::belongs_to_us(part)
+    let is_closed =
+        || rights_of_others::why_not_create_in(part).is_some() || !rights_of_others::may_read(part);
+    part.is_dir() && is_closed() && disk::belongs_to_us(part)
 }
 
 /// Returns the parts of a bus that sessions write to and this user may not.
@@ -135,13 +139,33 @@ fn not_writable(directory: &Path) -> Closed {
     let itself = rights_of_others::why_not_create_in(directory).is_some();
     let itself = itself.then(|| "the directory itself".to_owned());
     let parts = ["bus.json", "lock", "log", "snapshot", "presence", "bell", "tasks", "blobs"];
-    let closed =
-        parts.into_iter().filter(|part| !rights_of_others::may_write(&directory.join(part)));
-    let closed = closed.map(|part| format!("`{part}`"));
+    // Sessions make what is missing. What cannot even be seen is behind the directory itself.
+    let is_closed = |part: &&str| {
+        let path = directory.join(part);
+        path.symlink_metadata().is_ok() && !rights_of_others::may_write(&path)
+    };
+    let closed = parts.into_iter().filter(is_closed).map(|part| format!("`{part}`"));
+    let is_hidden = |part: PathBuf| part.is_dir() && !rights_of_others::may_read(&part);
     Closed {
         parts: itself.into_iter().chain(closed).collect(),
         has_own_directory: directories(directory).any(|part| is_own_closed(&part)),
+        is_hidden: directories(directory).any(is_hidden),
     }
+}
+
+/// Returns what keeps this user from reading the bus, if that is the reason of an error.
+fn closed_part(error: &LogError, directory: &Path) -> Option<ClosedPart> {
+    let LogError::Io { path, source, .. } = error else {
+        return None;
+    };
+    if source.kind() != io::ErrorKind::PermissionDenied {
+        return None;
+    }
+    let path = rights_of_others::closed_part(path)?;
+    let is_ours = disk::belongs_to_us(&path);
+    let is_directory = path.is_dir();
+    let is_fixable = is_ours && is_directory && path.starts_with(directory);
+    Some(ClosedPart { path, is_directory, is_ours, is_fixable })
 }
 
 fn file_system(directory: &Path, place: NetworkPlace) -> Finding {

@@ -173,6 +173,10 @@ fn read_all(files: Vec<ClientFile>, scope: &Scope, project: Option<&Path>) -> Ve
         let path = file.path.shown().to_string();
         let content = ConfigFile::read(&file.path, project)
             .map_err(|error| Unreadable { why: error.to_string(), remedy: error.remedy(&path) });
+        let opening = content.as_ref().ok().and_then(|content| {
+            let why = content.may_be_replaced().err()?;
+            Some(why.remedy_of_change(&path))
+        });
         let written = content.and_then(|content| {
             let text = content.text.unwrap_or_default();
             let written = written_entry::look(&text, &file.edits);
@@ -185,7 +189,7 @@ fn read_all(files: Vec<ClientFile>, scope: &Scope, project: Option<&Path>) -> Ve
                 Unreadable { why: error.to_string(), remedy }
             })
         });
-        ExaminedFile { path: file.path, scope: scope.clone(), written }
+        ExaminedFile { path: file.path, scope: scope.clone(), written, opening }
     };
     files.into_iter().map(read).collect()
 }

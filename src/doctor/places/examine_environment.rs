@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 
 use crate::doctor::finding::{Finding, Subject};
@@ -17,6 +18,9 @@ use crate::sys::process::{find_program, pid_namespace};
 const NAME: &str = "cli-team-bridge";
 
 const SUBJECT: Subject = Subject::Bridge;
+
+/// How much is written to see whether the disk is full: as much as the first session needs for its bus and its record.
+const TRIED_BYTES: usize = 64 * 1024;
 
 /// Examines the version, the state directory, and whether this process can see others. Blocks.
 pub(crate) fn examine(
@@ -89,22 +93,30 @@ fn state_directory(state: Option<&StateDirectory>, home: Option<&Path>) -> Findi
     }
     match try_to_write(present) {
         Ok(()) => Finding::ok(&SUBJECT, "state", format!("{} can be written to", path.shown())),
-        Err(error) => Finding::problem(
-            &SUBJECT,
-            "state",
-            format!("cannot write to {}: {error}", present.shown()),
-            format!(
-                "make {} writable for this user, or set XDG_STATE_HOME to a directory that is; \
-                 without it no bus can be made and nothing can be approved",
-                present.shown()
-            ),
-        ),
+        Err(error) => not_writable(present, &error),
     }
 }
 
-/// Creates a file and removes it, because the mode of a directory alone does not decide.
+fn not_writable(directory: &Path, error: &std::io::Error) -> Finding {
+    let place = directory.shown();
+    let without = "without it no bus can be made and nothing can be approved";
+    let remedy = match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => format!(
+            "free some space on the file system of {place}, or set XDG_STATE_HOME to a directory on another; {without}"
+        ),
+        _ => format!(
+            "make {place} writable for this user, or set XDG_STATE_HOME to a directory that is; {without}"
+        ),
+    };
+    let says = format!("cannot write to {place}: {error}");
+    Finding::problem(&SUBJECT, "state", says, remedy)
+}
+
+/// Creates a file with something in it and removes it: the mode of a directory alone does not decide, and a full disk may take a file that
+/// is empty.
 fn try_to_write(directory: &Path) -> std::io::Result<()> {
-    TemporaryFile::beside(&directory.join(NAME)).map(drop)
+    let file = TemporaryFile::beside(&directory.join(NAME))?;
+    file.file().write_all(&vec![0; TRIED_BYTES])
 }
 
 fn visibility() -> Finding {
@@ -168,6 +180,14 @@ mod tests {
         let problem = state_directory(Some(&state(Path::new("/proc"))), None);
         assert_eq!(problem.level, Level::Problem, "{problem:?}");
         assert!(problem.says.starts_with("cannot write to /proc: "), "{problem:?}");
+    }
+
+    #[test]
+    fn on_a_full_disk_the_remedy_is_to_free_some_space() {
+        for kind in [ErrorKind::StorageFull, ErrorKind::QuotaExceeded] {
+            let remedy = not_writable(Path::new("/s"), &kind.into()).remedy.unwrap();
+            assert!(remedy.starts_with("free some space on the file system of /s"), "{remedy}");
+        }
     }
 
     #[test]

@@ -25,6 +25,31 @@ pub(super) struct Closed {
     pub(super) parts: Vec<String>,
     /// Whether one of them is a directory of this user's, so that the right to it can be given back.
     pub(super) has_own_directory: bool,
+    /// Whether this user may not even read one of its directories.
+    pub(super) is_hidden: bool,
+}
+
+/// The part of a path that keeps this user from reading the bus.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ClosedPart {
+    pub(super) path: PathBuf,
+    pub(super) is_directory: bool,
+    pub(super) is_ours: bool,
+    /// Whether it is of the bus, and `--fix` gives the right to it back.
+    pub(super) is_fixable: bool,
+}
+
+/// Names in a finding about a bus that cannot be read what is to be opened.
+pub(super) fn with_closed_part(finding: Finding, closed: &ClosedPart) -> Finding {
+    let path = closed.path.shown();
+    let rights = if closed.is_directory { "u+rwx" } else { "u+rw" };
+    let remedy = if closed.is_ours {
+        format!("run `chmod {rights} {path}`")
+    } else {
+        format!("make {path} yours with `chown`, or have its owner let you read it")
+    };
+    let finding = finding.with_remedy(remedy);
+    if closed.is_fixable { finding.with_fix(Fix::OwnRights) } else { finding }
 }
 
 /// Judges a project that has no bus yet.
@@ -61,10 +86,16 @@ pub(super) fn judge_read_only(directory: &Path, now: &Closed, before: &Closed) -
     }
     let is_fixed = now.parts.is_empty();
     let parts = if is_fixed { before } else { now };
-    let says = format!(
-        "you may read {place} but not write to it ({}): commands show the team, and no session can lead or join it",
-        named(&parts.parts)
-    );
+    let named = named(&parts.parts);
+    let says = if parts.is_hidden {
+        format!(
+            "you may not read all of {place} ({named}): no command shows the team, and no session can lead or join it"
+        )
+    } else {
+        format!(
+            "you may read {place} but not write to it ({named}): commands show the team, and no session can lead or join it"
+        )
+    };
     let says = if is_fixed { format!("{says}; you may write to it now") } else { says };
     let remedy = format!(
         "run `chmod -R u+w {place}`, or mount its file system so that it can be written to"
@@ -106,12 +137,36 @@ mod tests {
     fn a_bus_that_can_only_be_read_is_to_be_made_writable() {
         let none = Closed::default();
         assert!(judge_read_only(Path::new("/p"), &none, &none).is_none());
-        let closed = Closed { parts: vec!["`log`".to_owned()], has_own_directory: true };
+        let parts = vec!["`log`".to_owned()];
+        let closed = Closed { parts, has_own_directory: true, is_hidden: false };
         let finding = judge_read_only(Path::new("/p"), &closed, &closed).unwrap();
         assert!(finding.says.contains("not write to it (`log`)"), "{}", finding.says);
         assert!(finding.remedy.unwrap().starts_with("run `chmod -R u+w /p`"));
         assert_eq!((finding.fix, finding.is_fixed), (Some(Fix::OwnRights), false));
         let finding = judge_read_only(Path::new("/p"), &none, &closed).unwrap();
         assert!(finding.is_fixed && finding.says.ends_with("; you may write to it now"));
+        let hidden = Closed { is_hidden: true, ..closed };
+        let finding = judge_read_only(Path::new("/p"), &none, &hidden).unwrap();
+        assert!(finding.says.starts_with("you may not read all of /p (`log`)"));
+    }
+
+    #[test]
+    fn what_keeps_a_bus_from_being_read_is_named_and_not_what_is_behind_it() {
+        let unusable = || Finding::problem(&SUBJECT, "use", "failed to read /p/b/bus.json", "x");
+        let part = |is_directory, is_ours| ClosedPart {
+            path: "/p/b".into(),
+            is_directory,
+            is_ours,
+            is_fixable: is_ours,
+        };
+        for (closed, remedy) in [
+            (part(true, true), "run `chmod u+rwx /p/b`"),
+            (part(false, true), "run `chmod u+rw /p/b`"),
+            (part(true, false), "make /p/b yours with `chown`, or have its owner let you read it"),
+        ] {
+            let finding = with_closed_part(unusable(), &closed);
+            assert_eq!(finding.remedy.as_deref(), Some(remedy));
+            assert_eq!(finding.fix.is_some(), closed.is_ours);
+        }
     }
 }

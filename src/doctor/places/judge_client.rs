@@ -13,6 +13,7 @@ use crate::setup::brought_entry::{EntryFault, judge_form};
 use crate::setup::edits::config_edit::{named_fields, names_bridge, program_of, remote_fields};
 use crate::setup::edits::entry_arguments::{JudgeArguments, ServerRole, started_server};
 use crate::setup::known_client::FolderTrust;
+use crate::setup::switches::judges_partial_entry;
 use crate::setup::written_entry::Written;
 
 /// The keys under which a client's entry may have its limit for one call.
@@ -32,12 +33,30 @@ pub(super) struct ExaminedClient {
     pub(super) files: Vec<ExaminedFile>,
 }
 
+impl ExaminedClient {
+    /// Says whether a project's entry only changes that of the user. What this switches off is a finding of its own.
+    fn is_partial(&self, file: &ExaminedFile, entry: &Value) -> bool {
+        let has_bridge = |file: &ExaminedFile| {
+            let written = file.written.as_ref().ok();
+            file.scope == Scope::User
+                && written.and_then(|it| it.entry.as_ref()).is_some_and(names_bridge)
+        };
+        let starts = ["command", "url", "httpUrl", "tcp"];
+        file.scope == Scope::Project
+            && starts.iter().all(|key| entry.get(key).is_none())
+            && judges_partial_entry(self.name)
+            && self.files.iter().any(has_bridge)
+    }
+}
+
 /// A file of a client.
 pub(super) struct ExaminedFile {
     pub(super) path: PathBuf,
     pub(super) scope: Scope,
     /// Setup's edits in the file.
     pub(super) written: Result<Written, Unreadable>,
+    /// What lets setup change the file, if it may not be changed now.
+    pub(super) opening: Option<String>,
 }
 
 /// Why a file cannot be read, and what helps.
@@ -59,6 +78,12 @@ pub(super) enum Scope {
 }
 
 impl ExaminedFile {
+    /// Says whether setup would add something to it.
+    fn is_incomplete(&self) -> bool {
+        let lacks_entry = |it: &Written| it.expected.is_some() && it.entry.is_none();
+        self.written.as_ref().is_ok_and(|it| lacks_entry(it) || !it.missing.is_empty())
+    }
+
     /// Names the file, with its scope where the path alone would mislead.
     fn place(&self) -> String {
         match &self.scope {
@@ -104,8 +129,7 @@ impl ExaminedFile {
                 "set `args` of {key} to `{right}`, or remove the entry (`{removal}` in {}) and {set_up}",
                 directory.shown()
             ),
-            Scope::User => format!("{set_up}, which sets them to `{right}`"),
-            Scope::Project => format!("{}, which sets them to `{right}`", in_project(set_up)),
+            Scope::User | Scope::Project => format!("{set_up}, which sets them to `{right}`"),
         }
     }
 
@@ -129,16 +153,24 @@ impl ExaminedFile {
                 format!("{set_up}, which sets its program to `{own}`")
             }
             Scope::Project if has_our_arguments => {
-                format!("{}, which sets its program to `{own}`", in_project(set_up))
+                format!("{set_up}, which sets its program to `{own}`")
             }
             Scope::User | Scope::Project => format!("set `command` of {key} to `{own}`"),
         }
     }
 }
 
-/// Returns the command of setup for the project's own files.
-fn in_project(set_up: &str) -> String {
-    format!("{} --project .`", set_up.trim_end_matches('`'))
+/// Returns the step that runs setup to complete a client's files, or to correct one of them, after what lets it change these.
+fn set_up(client: &ExaminedClient, corrected: Option<&ExaminedFile>) -> String {
+    let is_of_project = corrected.is_some_and(|file| file.scope == Scope::Project);
+    let incomplete = client
+        .files
+        .iter()
+        .filter(|file| (file.scope == Scope::Project) == is_of_project && file.is_incomplete());
+    let opening = corrected.into_iter().chain(incomplete).find_map(|file| file.opening.as_ref());
+    let before = opening.map_or_else(String::new, |opening| format!("{opening}, then "));
+    let project = if is_of_project { " --project ." } else { "" };
+    format!("{before}run `cli-team-bridge setup --client {}{project}`", client.name)
 }
 
 /// The programs that the entries of clients start.
@@ -158,7 +190,7 @@ pub(super) struct Programs<'a> {
 /// Judges a client.
 pub(super) fn judge(client: &ExaminedClient, programs: &Programs<'_>) -> Vec<Finding> {
     let subject = Subject::Client(client.name.to_owned());
-    let set_up = format!("run `cli-team-bridge setup --client {}`", client.name);
+    let set_up = set_up(client, None);
     let mut findings = judge_unusable(client, &subject);
     let read = client.files.iter().filter_map(|file| Some((file, file.written.as_ref().ok()?)));
     let read: Vec<_> = read.collect();
@@ -167,6 +199,9 @@ pub(super) fn judge(client: &ExaminedClient, programs: &Programs<'_>) -> Vec<Fin
         let Some(entry) = &written.entry else {
             continue;
         };
+        if client.is_partial(file, entry) {
+            continue;
+        }
         is_set_up = true;
         let place = file.place();
         let key = file.key(written);
@@ -191,8 +226,7 @@ pub(super) fn judge(client: &ExaminedClient, programs: &Programs<'_>) -> Vec<Fin
             findings.push(Finding::problem(&subject, "entry", says, remedy));
         } else {
             leads_nowhere |= !(programs.is_executable)(command);
-            let ours = (client, &subject, set_up.as_str());
-            findings.push(judge_command_line(ours, file, (written, entry), programs));
+            findings.push(judge_command_line((client, &subject), file, (written, entry), programs));
         }
         findings.extend(judge_limit(&subject, &key, written, entry));
     }
@@ -253,7 +287,7 @@ pub(super) fn judge(client: &ExaminedClient, programs: &Programs<'_>) -> Vec<Fin
 
 /// Judges what starts the bridge: its arguments, the project that they name, and its program.
 fn judge_command_line(
-    (client, subject, set_up): (&ExaminedClient, &Subject, &str),
+    (client, subject): (&ExaminedClient, &Subject),
     file: &ExaminedFile,
     (written, entry): (&Written, &Value),
     programs: &Programs<'_>,
@@ -264,14 +298,18 @@ fn judge_command_line(
         Ok(server) => server,
         Err(wrong) => {
             let says = format!("the entry `bridge` in {place} has wrong arguments: {wrong}");
-            return problem(says, file.correction_of_arguments(written, set_up));
+            return problem(
+                says,
+                file.correction_of_arguments(written, &set_up(client, Some(file))),
+            );
         }
     };
     let command = entry["command"].as_str().unwrap_or_default();
     if !(programs.is_executable)(command) {
         let command = program_of(command);
         let says = format!("{place} starts `{command}`, which does not exist or is not executable");
-        let correction = file.correction(written, (entry, server.role), set_up, programs.own);
+        let set_up = set_up(client, Some(file));
+        let correction = file.correction(written, (entry, server.role), &set_up, programs.own);
         return problem(says, correction);
     }
     if let Some(missing) = server.missing_project(programs.is_directory) {
@@ -373,6 +411,14 @@ fn judge_trust(
             let says = format!("cannot tell whether {title} trusts {directory}: {why}");
             let remedy = format!("correct that file, then {CHECK_AGAIN}");
             return Finding::unknown(subject, "trust", says).with_remedy(remedy);
+        }
+        FolderTrust::RefusedBy(variable) => {
+            let says = format!(
+                "{title} starts no MCP servers in {directory}, because of {variable} in the environment"
+            );
+            let remedy =
+                format!("if the bridge should run, unset that variable where {title} is started");
+            return Finding::note(subject, "trust", says).with_remedy(remedy);
         }
         FolderTrust::Refused => "",
         FolderTrust::Undecided | FolderTrust::Trusted => " yet",

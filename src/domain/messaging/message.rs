@@ -5,8 +5,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::elsewhere::{Elsewhere, ElsewhereError, MemberElsewhere};
 use super::address::{AddressError, Group};
+use super::elsewhere::{Elsewhere, ElsewhereError, MemberElsewhere};
 use crate::domain::name::{Name, NameError};
 
 /// The type of a message.

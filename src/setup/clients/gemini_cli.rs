@@ -6,7 +6,7 @@ use super::gemini_trust::TrustFiles;
 use crate::setup::edits::json_reader::JsonReader;
 use crate::setup::installed_plugin::{EXTENSION, PluginPlace};
 use crate::setup::known_client::{
-    Client, ClientFile, FolderTrust, Places, Server, in_project, json_file_with_hooks,
+    Client, ClientFile, Places, Server, in_project, json_file_with_hooks,
 };
 use crate::setup::switches;
 
@@ -21,8 +21,8 @@ pub(super) const CLIENT: Client = Client {
         vec![in_project(settings(project.join(".gemini/settings.json"), server))]
     },
     folder_trust: Some(|places, folder| {
-        if places.gemini_trusts_all {
-            return FolderTrust::Trusted;
+        if let Some(trust) = &places.gemini_trust {
+            return trust.clone();
         }
         let rules = places.moved_to("GEMINI_CLI_TRUSTED_FOLDERS_PATH");
         let files = TrustFiles {
@@ -54,23 +54,29 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::setup::known_client::FolderTrust;
 
     #[test]
-    fn a_variable_trusts_every_folder() {
+    fn variables_trust_or_refuse_every_folder() {
         let home = tempfile::tempdir().unwrap();
-        let trust = |value: Option<&str>| {
+        let trust = |set: &[(&str, &str)]| {
             let variable = |name: &str| match name {
                 "HOME" => Some(home.path().into()),
-                "GEMINI_CLI_TRUST_WORKSPACE" => value.map(OsString::from),
-                _ => None,
+                _ => {
+                    set.iter().find(|(one, _)| *one == name).map(|(_, value)| OsString::from(value))
+                }
             };
             let places = Places::read(variable, false).unwrap();
             CLIENT.folder_trust.unwrap()(&places, Path::new("/p"))
         };
-        assert_eq!(trust(Some("true")), FolderTrust::Trusted);
-        assert_eq!(
-            [trust(None), trust(Some("1"))],
-            [FolderTrust::Undecided, FolderTrust::Undecided]
-        );
+        let (trusts, restricts) = ("GEMINI_CLI_TRUST_WORKSPACE", "GEMINI_RESTRICTED_MODE");
+        assert_eq!(trust(&[(trusts, "true")]), FolderTrust::Trusted);
+        let refused = FolderTrust::RefusedBy("GEMINI_CLI_TRUST_WORKSPACE=false");
+        assert_eq!(trust(&[(trusts, "false")]), refused);
+        let refused = FolderTrust::RefusedBy("GEMINI_RESTRICTED_MODE=true");
+        assert_eq!(trust(&[(trusts, "true"), (restricts, "true")]), refused);
+        for undecided in [&[][..], &[(trusts, "1")], &[(restricts, "1")]] {
+            assert_eq!(trust(undecided), FolderTrust::Undecided);
+        }
     }
 }

@@ -4,6 +4,7 @@ mod all_clients;
 mod claude_code;
 mod claude_desktop;
 mod codex_cli;
+pub(super) mod codex_provider;
 mod cursor;
 mod droid_cli;
 mod gemini_cli;

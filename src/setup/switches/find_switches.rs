@@ -32,6 +32,12 @@ pub fn find(
     (client.switches)(&used)
 }
 
+/// Says whether what a project's file has under the bridge's name without a program is judged here: the client puts it together with the
+/// user's entry, or in its place.
+pub fn judges_partial_entry(client: &str) -> bool {
+    ["codex", "gemini", "qwen"].contains(&client)
+}
+
 /// Finds the entry that takes precedence.
 fn entry_in_use(
     client: &Client,

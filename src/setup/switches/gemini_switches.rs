@@ -1,14 +1,16 @@
 //! Switches of Gemini CLI and Qwen Code: lists of servers in their settings, the user's and a project's together.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 
 use super::find_switches::{hooks_off, quoted_word, setting_in, texts};
-use super::name_pattern::fits;
+use super::gemini_policies::{Settings, by_policies, gemini_names};
+use super::name_pattern::fits_with_marks;
+use super::qwen_approvals::by_approval;
 use super::tool_lists::{EntryFields, of_entry};
 use crate::domain::text::shown_path::ShownPath as _;
-use crate::setup::known_client::{EntryInUse, SERVER, Switch};
+use crate::setup::known_client::{EntryInUse, SERVER, Switch, SwitchEffect};
 
 /// The lists of tools in an entry. Neither client has a field there that turns the server off.
 const FIELDS: EntryFields = EntryFields {
@@ -16,10 +18,8 @@ const FIELDS: EntryFields = EntryFields {
     only: Some("includeTools"),
     is_empty_none: true,
     without: Some("excludeTools"),
+    is_without_exact: true,
 };
-
-/// A file of settings, and its content before it.
-type Settings = (Value, PathBuf);
 
 /// As Gemini CLI 0.61 decides it: names are exact, an empty list of allowed servers allows all, and a file of its
 /// own has the servers that were disabled in it.
@@ -39,8 +39,9 @@ pub(in crate::setup) fn of_gemini_cli(used: &EntryInUse<'_>) -> Vec<Switch> {
     }
     switches.extend(replaced_in_project(used));
     switches.extend(of_entry(used, FIELDS));
-    switches.extend(by_excluded_tools(used, &settings, "exclude", gemini_names));
+    switches.extend(by_excluded_tools(used, &settings, "exclude", gemini_excludes));
     switches.extend(by_core_tools(used, &settings));
+    switches.extend(by_policies(used, &directory.join("policies"), &settings));
     switches.extend(by_hooks(&settings, &["hooksConfig", "enabled"], false));
     switches
 }
@@ -48,13 +49,17 @@ pub(in crate::setup) fn of_gemini_cli(used: &EntryInUse<'_>) -> Vec<Switch> {
 /// As Qwen Code 0.24 decides it: names are patterns, and an empty list of allowed servers allows none.
 pub(in crate::setup) fn of_qwen_code(used: &EntryInUse<'_>) -> Vec<Switch> {
     let directory = used.places.or_in_home("QWEN_HOME", ".qwen");
-    let names = |pattern: &str| fits(pattern, SERVER);
+    let names = |pattern: &str| fits_with_marks(pattern, SERVER);
     let settings = read_settings(used, &directory, ".qwen");
     let mut switches = by_lists(used, &settings, names, false);
     switches.extend(replaced_in_project(used));
     switches.extend(of_entry(used, FIELDS));
     let names = |item: &str, tool: &str| item.trim() == format!("mcp__{SERVER}__{tool}");
     switches.extend(by_excluded_tools(used, &settings, "disabled", names));
+    // What is off asks nobody.
+    if !switches.iter().any(|one| one.effect == SwitchEffect::Off) {
+        switches.extend(by_approval(used, &directory));
+    }
     switches.extend(by_hooks(&settings, &["disableAllHooks"], true));
     switches
 }
@@ -83,11 +88,9 @@ fn replaced_in_project(used: &EntryInUse<'_>) -> Option<Switch> {
     )
 }
 
-/// Says whether Gemini CLI means a tool of the bridge by an item of a list. Of patterns it knows these alone.
-fn gemini_names(item: &str, tool: &str) -> bool {
-    let item = item.split('(').next().unwrap_or(item);
-    let all_of_ours = format!("mcp_{SERVER}_*");
-    ["*", "mcp_*", &all_of_ours].contains(&item) || item == format!("mcp_{SERVER}_{tool}")
+/// Says whether Gemini CLI hides a tool of the bridge because of an item. It is taken as it is, and a tool's own name is enough.
+fn gemini_excludes(item: &str, tool: &str) -> bool {
+    item == tool || (!item.contains('(') && gemini_names(item, tool))
 }
 
 /// Judges a list of hidden tools, which is there in addition to those in the entry.

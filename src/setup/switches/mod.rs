@@ -3,12 +3,14 @@
 
 mod claude_switches;
 mod find_switches;
+mod gemini_policies;
 mod gemini_switches;
 mod name_pattern;
+mod qwen_approvals;
 mod tool_lists;
 
 pub(in crate::setup) use self::claude_switches::of_claude_code;
-pub use self::find_switches::find;
+pub use self::find_switches::{find, judges_partial_entry};
 pub(in crate::setup) use self::gemini_switches::{of_gemini_cli, of_qwen_code};
 pub(in crate::setup) use self::tool_lists::{of_codex, of_droid, of_zed};
 

@@ -239,6 +239,7 @@ fn gemini_cli_and_qwen_code_have_lists_of_servers() {
             (text(json!({})), false),
             (text(json!({ "excluded": ["bridge"] })), true),
             (text(json!({ "excluded": ["bri*"] })), by_pattern),
+            (text(json!({ "excluded": ["?ridge"] })), by_pattern),
             (text(json!({ "allowed": ["x"] })), true),
             (text(json!({ "allowed": ["br*"] })), !by_pattern),
             (text(json!({ "allowed": [] })), by_pattern),
@@ -253,6 +254,8 @@ fn gemini_cli_and_qwen_code_have_lists_of_servers() {
             r#"{ "mcp": { "allowed": ["bridge"] } }"#,
         );
         assert_eq!(user.find(), [], "the lists count together");
+        user.write(file, &servers(&json!({ "excludeTools": ["kill_agent(a)"] })));
+        assert_eq!(user.find(), [], "hidden tools are named as they are");
     }
     let user = User::of("gemini");
     user.write(".gemini/settings.json", &servers(&json!({})));
@@ -325,8 +328,52 @@ fn a_projects_entry_without_a_program_takes_the_place_of_the_users() {
             format!("if the bridge should run, remove `mcpServers.bridge` in ~/{in_project}");
         assert_eq!((*effect, remedy), (SwitchEffect::Off, &expected));
         user.write(&in_project, &servers(&json!({})));
-        assert_eq!(user.find(), [], "an entry of the project's own");
+        let found = user.find();
+        let is_off = found.iter().any(|switch| switch.effect == SwitchEffect::Off);
+        assert!(!is_off, "an entry of the project's own: {found:?}");
     }
+}
+
+/// The hash is that of Qwen Code 0.24.4 for this entry.
+#[test]
+fn what_a_project_brings_waits_for_the_approval_of_qwen_code() {
+    let asks = |file: &str| format!("asks you before it starts the bridge from ~/p/{file}");
+    let user = User::of("qwen");
+    let entry = servers(&json!({ "timeout": 150_000 }));
+    user.write(".qwen/settings.json", &entry);
+    assert_eq!(user.find(), []);
+    let approve = |status: &str, hash: &str| {
+        let record = json!({ "bridge": { "hash": hash, "status": status } });
+        let text = format!("{{ \"@P\": {record} }}");
+        user.write(".qwen/mcpApprovals.json", &text);
+    };
+    let hash = "9e5760063c2006c8d30be6efa438fff4a8c1a1517ddcbdc7a0ab55edf30d60b1";
+    for file in [".qwen/settings.json", ".mcp.json"] {
+        user.write(&format!("p/{file}"), &entry);
+        let check = |effect: SwitchEffect, words: &str| {
+            let found = user.says();
+            assert!(found.len() == 1 && found[0].0 == effect, "{file}: {found:?}");
+            assert!(found[0].1.contains(words), "{file}: {found:?}");
+            assert!(found[0].2.ends_with("run `qwen mcp approve bridge` in ~/p"), "{found:?}");
+        };
+        check(SwitchEffect::Partly, &asks(file));
+        approve("approved", "of another entry");
+        check(SwitchEffect::Partly, &asks(file));
+        approve("rejected", hash);
+        check(SwitchEffect::Off, "`bridge` in ~/.qwen/mcpApprovals.json, where you have rejected");
+        approve("approved", hash);
+        assert_eq!(user.find(), [], "{file}");
+        user.write(".qwen/mcpApprovals.json", "{}");
+        fs::remove_file(user.project().join(file)).unwrap();
+    }
+    // Claude Code writes the type.
+    approve("approved", hash);
+    let typed = servers(&json!({ "timeout": 150_000, "type": "stdio" }));
+    user.write("p/.mcp.json", &typed);
+    assert_eq!(user.find(), []);
+    user.write("p/.mcp.json", r#"{ "mcpServers": { "bridge": { "url": "http://x" } } }"#);
+    let (effect, says, _) = &user.says()[0];
+    assert!(*effect == SwitchEffect::Off && says.contains("~/p/.mcp.json, which takes the place"));
 }
 
 #[test]
@@ -349,6 +396,11 @@ fn gemini_cli_and_qwen_code_have_lists_of_tools_for_all_servers() {
     check("qwen", ".qwen/settings.json", &[(text(json!({ "disabled": all })), false)]);
     for (client, file, tools) in [
         ("gemini", ".gemini/settings.json", json!({ "exclude": ["mcp_bridge_kill_agent"] })),
+        (
+            "gemini",
+            ".gemini/settings.json",
+            json!({ "exclude": ["kill_agent", "mcp_bridge_steer(x)"] }),
+        ),
         ("qwen", ".qwen/settings.json", json!({ "disabled": ["mcp__bridge__kill_agent"] })),
     ] {
         let user = User::of(client);
@@ -359,5 +411,56 @@ fn gemini_cli_and_qwen_code_have_lists_of_tools_for_all_servers() {
         let (effect, says, _) = &found[0];
         let hidden = says.contains("hides 1 of the bridge's 22 tools from its model (kill_agent)");
         assert!(*effect == SwitchEffect::Partly && hidden, "{found:?}");
+    }
+}
+
+/// Each case is a file of rules, what the settings say beside the entry, and how many tools are hidden.
+#[test]
+fn rules_of_gemini_cli_hide_the_tools_that_they_deny() {
+    let rule = |fields: &str| format!("[[rule]]\n{fields}\n");
+    let deny = |fields: &str| rule(&format!("decision = 'deny'\npriority = 500\n{fields}"));
+    let all = "toolName = '*'\nmcpName = 'bridge'";
+    let stop = "toolName = 'kill_agent'\nmcpName = 'bridge'";
+    let allow = rule(&format!("decision = 'allow'\npriority = 600\n{stop}"));
+    let low = format!("{}priority = 99\n", deny(all).replace("priority = 500\n", ""));
+    let none = json!({});
+    for (rules, settings, hidden) in [
+        (deny(all), &none, 22),
+        (deny("toolName = '*'"), &none, 22),
+        (deny("toolName = 'mcp_bridge_*'"), &none, 22),
+        (deny("toolName = '*'\nmcpName = '*'"), &none, 22),
+        (deny("toolName = ['mcp_bridge_kill_agent', 'x']"), &none, 1),
+        (format!("{}{allow}", deny(all)), &none, 21),
+        (format!("{}{}", deny(all), allow.replace("600", "400")), &none, 22),
+        (deny("toolName = '*'\nmcpName = 'other'"), &none, 0),
+        (deny("toolName = 'run_shell_command'\ncommandPrefix = 'rm'"), &none, 0),
+        (deny(&format!("{all}\nargsPattern = 'x'")), &none, 0),
+        (deny(&format!("{all}\nmodes = ['plan']")), &none, 0),
+        (deny(&format!("{all}\nsubagent = 'x'")), &none, 0),
+        (deny(&format!("{all}\ninteractive = false")), &none, 0),
+        // Gemini CLI does not take a file with a wrong rule.
+        (format!("{}[[rule]]\ntoolName = 'x'\n", deny(all)), &none, 0),
+        (low.clone(), &none, 22),
+        (low, &json!({ "mcp": { "allowed": ["bridge"] } }), 0),
+        (deny(all), &json!({ "mcp": { "allowed": ["bridge"] } }), 22),
+        (deny(all), &json!({ "policyPaths": ["/x"] }), 0),
+    ] {
+        let user = User::of("gemini");
+        let mut own: Value = serde_json::from_str(&servers(&json!({}))).unwrap();
+        for (key, value) in settings.as_object().unwrap() {
+            own[key] = value.clone();
+        }
+        user.write(".gemini/settings.json", &own.to_string());
+        user.write(".gemini/policies/mine.toml", &rules);
+        let found = user.says();
+        let said = found.first().map_or("", |(_, says, _)| says.as_str());
+        let expected = match hidden {
+            0 => "",
+            22 => {
+                "shows its model none of the bridge's tools, because of `rule` in ~/.gemini/policies/mine.toml"
+            }
+            _ => &format!("hides {hidden} of the bridge's 22 tools"),
+        };
+        assert!(said.contains(expected) && (said.is_empty() == (hidden == 0)), "{rules} {found:?}");
     }
 }

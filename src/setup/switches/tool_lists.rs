@@ -18,6 +18,8 @@ pub(super) struct EntryFields {
     pub(super) is_empty_none: bool,
     /// The list of the tools that are hidden.
     pub(super) without: Option<&'static str>,
+    /// Whether its items are taken as they are, and not without their arguments.
+    pub(super) is_without_exact: bool,
 }
 
 /// Codex 0.166. Each field counts from the project's file, if the user trusts the project, else from the user's.
@@ -27,6 +29,7 @@ pub(in crate::setup) fn of_codex(used: &EntryInUse<'_>) -> Vec<Switch> {
         only: Some("enabled_tools"),
         is_empty_none: true,
         without: Some("disabled_tools"),
+        is_without_exact: false,
     };
     let mut layers = Vec::new();
     if used.scope != EntryScope::Project && codex_trusts_project(used) {
@@ -60,6 +63,7 @@ pub(in crate::setup) fn of_droid(used: &EntryInUse<'_>) -> Vec<Switch> {
         only: Some("enabledTools"),
         is_empty_none: false,
         without: Some("disabledTools"),
+        is_without_exact: false,
     };
     of_entry(used, fields)
 }
@@ -97,7 +101,11 @@ fn of_layers(used: &EntryInUse<'_>, layers: &[Layer], fields: EntryFields) -> Ve
         }
         let named = texts(&layer.entry[field]);
         let mut hidden = used.tools();
-        hidden.retain(|tool| named.iter().any(|one| names(one, tool)) != is_only);
+        let is_exact = fields.is_without_exact && !is_only;
+        let is_named = |one: &str, tool: &str| {
+            if is_exact { one == tool } else { names(one, tool) }
+        };
+        hidden.retain(|tool| named.iter().any(|one| is_named(one, tool)) != is_only);
         let setting = place(layer, field);
         let remedy = format!("if the model should have all tools, remove {setting}");
         switches.extend(used.hiding(&hidden, &setting, remedy));

@@ -312,6 +312,22 @@ pub fn why_not_create_in(directory: &Path) -> Option<io::ErrorKind> {
     nix::unistd::access(directory, flags).err().map(|error| io::Error::from(error).kind())
 }
 
+/// Says whether this user may list a directory and open what is in it, or read a file.
+pub fn may_read(path: &Path) -> bool {
+    let of_directory = AccessFlags::R_OK | AccessFlags::X_OK;
+    let flags = if path.is_dir() { of_directory } else { AccessFlags::R_OK };
+    nix::unistd::access(path, flags).is_ok()
+}
+
+/// Returns the outermost part of a path that keeps this user from reading what is there; none if nothing does.
+pub fn closed_part(path: &Path) -> Option<PathBuf> {
+    let around: Vec<_> = path.ancestors().skip(1).collect();
+    let is_closed =
+        |part: &&Path| part.is_dir() && nix::unistd::access(*part, AccessFlags::X_OK).is_err();
+    let outer = around.into_iter().rev().find(is_closed).map(Path::to_owned);
+    outer.or_else(|| (path.exists() && !may_read(path)).then(|| path.to_owned()))
+}
+
 /// Says whether this user may write to a file or into a directory.
 pub fn may_write(path: &Path) -> bool {
     nix::unistd::access(path, AccessFlags::W_OK).is_ok()

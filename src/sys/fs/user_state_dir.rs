@@ -205,7 +205,7 @@ impl StateDirectory {
                     gone = Some(error);
                     continue;
                 }
-                file => file?,
+                file => file.inspect_err(|_| remove_empty(&made))?,
             };
             match file.try_lock() {
                 Ok(()) => {}
@@ -290,12 +290,14 @@ impl Drop for StateLock {
     fn drop(&mut self) {
         // An unlocked file does no harm. A directory with something else in it stays.
         let _ = fs::remove_file(&self.path);
-        for directory in self.directories.iter().rev() {
-            if fs::remove_dir(directory).is_err() {
-                return;
-            }
-        }
+        remove_empty(&self.directories);
     }
+}
+
+/// Removes those of these directories that are there, the innermost first, until one that has something in it.
+fn remove_empty(directories: &[PathBuf]) {
+    let is_left = |error: io::Error| error.kind() != io::ErrorKind::NotFound;
+    let _ = directories.iter().rev().any(|one| fs::remove_dir(one).is_err_and(is_left));
 }
 
 /// Creates a directory with its parents, private to the owner, as the specification demands.

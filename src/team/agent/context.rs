@@ -9,13 +9,15 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::model_and_mode::Offers;
+use super::printed::PrintedByAgents;
 use crate::bus::rules::Operation;
-use crate::bus::state::StopMode;
+use crate::bus::state::{State, StopMode};
 use crate::bus::{Bus, BusError, Membership, Receipt};
 use crate::config::Profile;
 use crate::delivery::recipient::Reader;
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::name::Name;
+use crate::domain::task::TaskError;
 use crate::domain::text::redact::Secrets;
 use crate::team::launch::{Launch, NewAgentIdentity};
 use crate::team::permissions::user_reachable::UserReachable;
@@ -35,13 +37,17 @@ pub(crate) struct AgentContext {
     pub(crate) secrets: Secrets,
     /// Cancelled to end the agent at once.
     pub(crate) force_stop: CancellationToken,
+    /// Cancelled when the bridge ends, and all its agents with it.
+    pub(crate) closing: CancellationToken,
     pub(crate) user: UserReachable,
     /// How long a turn may show no sign of life.
     pub(crate) stall: Duration,
     /// How many bytes of the agent's stdout are read per second.
     pub(crate) output_per_second: u64,
-    /// Where the agent reports the models that it offers.
+    /// Where the agent reports its version, and the models that it offers.
     pub(crate) offers: Offers,
+    /// Where it is kept what the agent prints beside messages.
+    pub(crate) printed: PrintedByAgents,
     /// Where it is noted what the agent is doing.
     pub(crate) doing: DoingNow,
 }
@@ -66,6 +72,27 @@ impl AgentContext {
     /// Returns the number that the next event in the log gets.
     pub(crate) fn next_seq(&self) -> u64 {
         *self.bus().changes().borrow()
+    }
+
+    /// Says why the agent is stopped, if it is because its bridge ends.
+    pub(crate) fn why_stopped(&self) -> Option<String> {
+        let leader = |state: &State| {
+            state.session(self.membership.session()).map(|leader| leader.name.clone())
+        };
+        let leader = self.closing.is_cancelled().then(|| self.bus().look(leader))??;
+        Some(format!("the session of {leader} ended"))
+    }
+
+    /// Returns the error of a task that is cancelled by the end of its agent; none if its agent stays.
+    pub(crate) fn error_of_stop(&self) -> Option<TaskError> {
+        let is_asked =
+            |state: &State| state.session(self.session()).is_none_or(|live| live.stop.is_some());
+        let why = self.why_stopped();
+        if why.is_none() && !self.bus().look(is_asked) {
+            return None;
+        }
+        let detail = why.map(|why| format!(": {why}")).unwrap_or_default();
+        Some(TaskError::new("cancelled", &format!("its agent was stopped{detail}")))
     }
 
     pub(crate) fn advice(&self) -> Advice<'_> {

@@ -89,6 +89,7 @@ pub(crate) async fn run(
         };
         leave(&mut unwritten, membership, (session, leaving), &closing).await;
         agent.offers.forget(session);
+        agent.printed.forget(session);
         agent.doing.forget(session);
         return;
     }

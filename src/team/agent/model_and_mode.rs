@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use super::printed::Printed;
 use crate::acp::{AcpError, Connection, SessionInfo};
 use crate::domain::ids::SessionId;
 use crate::domain::limits::SHOWN_NAME_CHARS;
@@ -112,13 +111,12 @@ fn refused(what: What, requested: &str, error: &AcpError, advice: Advice<'_>) ->
     }
 }
 
-/// The models that the agents of this bridge offer, so that a wrong one is refused at once, their versions, and what
-/// they have printed beside messages. Clones are the same.
+/// What the agents of this bridge say of themselves: the models that they offer, so that a wrong one is refused at once, and their
+/// versions. Clones are the same.
 #[derive(Clone, Default)]
 pub(crate) struct Offers {
     models: Arc<Mutex<BTreeMap<SessionId, Vec<Hidden>>>>,
     versions: Arc<Mutex<BTreeMap<SessionId, Hidden>>>,
-    printed: Arc<Mutex<BTreeMap<SessionId, Printed>>>,
 }
 
 impl Offers {
@@ -139,19 +137,7 @@ impl Offers {
         lock(&self.versions).get(&agent).cloned()
     }
 
-    /// Records where it is kept what an agent prints beside messages.
-    pub(crate) fn note_printed(&self, agent: SessionId, printed: Printed) {
-        lock(&self.printed).insert(agent, printed);
-    }
-
-    /// Returns what a live agent has printed beside messages, ready to append.
-    pub(crate) fn printed(&self, agent: SessionId) -> String {
-        let printed = lock(&self.printed).get(&agent).cloned();
-        printed.map(|printed| printed.shown()).unwrap_or_default()
-    }
-
     pub(crate) fn forget(&self, agent: SessionId) {
-        lock(&self.printed).remove(&agent);
         lock(&self.versions).remove(&agent);
         self.with(|models| models.remove(&agent));
     }

@@ -1,5 +1,6 @@
 //! What an agent prints instead of messages: the beginning of its stdout, for the error of one that does not start.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -7,6 +8,7 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, ReadBuf};
 
+use crate::domain::ids::SessionId;
 use crate::domain::text::redact::Secrets;
 use crate::supervisor::Supervised;
 use crate::sys::mutex::lock;
@@ -42,6 +44,27 @@ impl Printed {
     pub(crate) fn shown(&self) -> String {
         let stdout = stdout_shown(&lock(&self.stdout), &self.secrets);
         stdout + &stderr_shown(&self.child.stderr_tail(), &self.secrets)
+    }
+}
+
+/// What the live agents of a bridge have printed. Clones are the same.
+#[derive(Clone, Default)]
+pub(crate) struct PrintedByAgents(Arc<Mutex<BTreeMap<SessionId, Printed>>>);
+
+impl PrintedByAgents {
+    /// Records where it is kept what an agent prints beside messages.
+    pub(crate) fn note(&self, agent: SessionId, printed: Printed) {
+        lock(&self.0).insert(agent, printed);
+    }
+
+    /// Returns what a live agent has printed beside messages, ready to append.
+    pub(crate) fn shown(&self, agent: SessionId) -> String {
+        let printed = lock(&self.0).get(&agent).cloned();
+        printed.map(|printed| printed.shown()).unwrap_or_default()
+    }
+
+    pub(crate) fn forget(&self, agent: SessionId) {
+        lock(&self.0).remove(&agent);
     }
 }
 

@@ -114,7 +114,7 @@ pub(crate) async fn connect_to(
 ) -> Result<AgentProcess, StartError> {
     let endpoint = agent.launch.endpoint(&agent.identity, &agent.profile);
     let printed = Printed::by(&child, &agent.secrets);
-    agent.offers.note_printed(agent.session(), printed.clone());
+    agent.printed.note(agent.session(), printed.clone());
     let exited = child.exited();
     let begun = {
         let connecting = begin(agent, &child, (pipes, &printed), &endpoint, continued.session);

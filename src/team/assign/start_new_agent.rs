@@ -91,10 +91,12 @@ impl Team {
             is_on_trial,
             secrets,
             force_stop: self.force_stop(),
+            closing: self.inner.closing.clone(),
             user: self.inner.user.clone(),
             stall: limits.stall(),
             output_per_second: limits.output_per_second(),
             offers: self.inner.offers.clone(),
+            printed: self.inner.printed.clone(),
             doing: self.inner.doing.clone(),
         };
         self.start(context, earlier);

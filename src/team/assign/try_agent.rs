@@ -44,6 +44,6 @@ impl Team {
 
     /// Returns what a live agent of this bridge has printed beside messages; empty if it has printed nothing.
     pub fn printed_by(&self, session: SessionId) -> String {
-        self.inner.offers.printed(session)
+        self.inner.printed.shown(session)
     }
 }

@@ -232,6 +232,8 @@ impl Actor {
         (report, details): (TaskReport, Option<String>),
     ) {
         let Outcome { status, stop_reason, error, .. } = outcome;
+        let is_cancelled = status == TaskStatus::Cancelled;
+        let error = error.or_else(|| self.agent.error_of_stop().filter(|_| is_cancelled));
         let error = error.map(|error| error.written(&self.agent.secrets));
         let word = |text: String| self.agent.secrets.hidden(text).clipped(limits::WORD_BYTES);
         let stop_reason = stop_reason.map(word);

@@ -115,9 +115,11 @@ impl Decisions {
                         at,
                         how: DecidedHow::Approved,
                         by: by.to_owned(),
+                        through: None,
                         whom: Vec::new(),
                         about: Some(format!("step {}{}", step.step, of.unwrap_or_default())),
                         words: None,
+                        why: None,
                         id: step.workflow.to_string(),
                         thread_id: None,
                         task_id: None,
@@ -174,9 +176,11 @@ impl Decisions {
             at,
             how,
             by: sent.from.to_string(),
+            through: None,
             whom,
             about,
             words,
+            why: None,
             id: sent.id.to_string(),
             thread_id: Some(thread.to_string()),
             task_id: None,
@@ -251,9 +255,11 @@ impl Decisions {
             at,
             how,
             by: by.to_string(),
+            through: None,
             whom: others.map(ToString::to_string).collect(),
             about: about.or_else(|| self.words(&conflict.thread, state, texts)),
             words,
+            why: None,
             id: message.to_string(),
             thread_id: Some(conflict.thread.to_string()),
             task_id: None,
@@ -272,9 +278,11 @@ impl Decisions {
                 at,
                 how: DecidedHow::Resolved,
                 by: resolved.by.to_string(),
+                through: None,
                 whom: first.into_iter().collect(),
                 about: self.words(thread, state, texts),
                 words: Some(beginning(&resolved.summary, limits::NEED_CHARS)),
+                why: None,
                 id: thread.to_string(),
                 thread_id: Some(thread.to_string()),
                 task_id: None,
@@ -283,15 +291,18 @@ impl Decisions {
         }
     }
 
-    /// Notes what a person, or whoever leads, has allowed or denied; what a rule decides is no decision.
+    /// Notes what a person, or whoever leads, has allowed or denied, and what was denied because neither answered; what a rule decides is
+    /// no decision.
     fn permitted(&mut self, answered: &PermissionAnswered, at: Moment, state: &State) {
         let asked = self.permissions.remove(&answered.id);
         let by = match (answered.by, &answered.name) {
-            (Decider::Human, None) => Author::HUMAN.to_owned(),
-            (Decider::Human, Some(name)) => format!("user of {name}"),
+            (Decider::Human, _) => Author::HUMAN.to_owned(),
             (Decider::Orchestrator, Some(name)) => name.to_string(),
+            (Decider::Deadline, _) => Author::Bridge.to_string(),
             _ => return,
         };
+        let through = answered.name.as_ref().filter(|_| answered.by == Decider::Human);
+        let is_unanswered = answered.by == Decider::Deadline;
         let how = match answered.given() {
             Decision::AllowOnce | Decision::AllowAlways => DecidedHow::Allowed,
             Decision::Reject | Decision::RejectAlways => DecidedHow::Denied,
@@ -305,9 +316,11 @@ impl Decisions {
             at,
             how,
             by,
+            through: through.map(ToString::to_string),
             whom: vec![question.agent.to_string()],
             about: Some(format!("{always}{}", question.in_full())),
             words: None,
+            why: is_unanswered.then(|| "nobody answered in time".to_owned()),
             id: answered.id.to_string(),
             thread_id: None,
             task_id: question.task.as_ref().map(ToString::to_string),

@@ -7,6 +7,7 @@ use crate::domain::messaging::Author;
 use crate::domain::text::listed::listed;
 use crate::domain::text::visible_letters::quoted;
 use crate::view::Moment;
+use crate::view::shown::human_in;
 
 /// The most characters of what it was about, beside what holds.
 const ABOUT: usize = 80;
@@ -18,8 +19,11 @@ pub struct Decided {
     pub at: Moment,
     /// How.
     pub how: DecidedHow,
-    /// Who agreed, decided, answered or allowed it; `human` is the user.
+    /// Who agreed, decided, answered or allowed it; `human` is the user, and `bridge` stands where nobody answered in time.
     pub by: String,
+    /// The orchestrator in whose client the user answered a question for permission; missing if it was answered elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub through: Option<String>,
     /// Whom it binds or concerns.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub whom: Vec<String>,
@@ -29,6 +33,9 @@ pub struct Decided {
     /// What holds from then on, as one line; missing if it cannot be read. Of what is allowed or approved `about` says all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub words: Option<String>,
+    /// Why it was denied, if nobody said no.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
     /// What to open: the message that holds, the question for permission, or the workflow.
     pub id: String,
     /// The first message of its thread, if it was decided in one.
@@ -80,7 +87,7 @@ impl Decided {
     /// Says who decided it, and how: `ben agreed with ann`.
     pub fn who(&self) -> String {
         let whom = listed(&self.whom.iter().map(String::as_str).collect::<Vec<_>>(), "and");
-        let by = &self.by;
+        let by = self.whoever();
         match self.how {
             _ if whom.is_empty() => format!("{by} {}", self.how.as_str()),
             DecidedHow::Agreed => format!("{by} agreed with {whom}"),
@@ -94,6 +101,14 @@ impl Decided {
         }
     }
 
+    /// Names who decided it: a member, the bridge, or the user, and where.
+    fn whoever(&self) -> String {
+        match &self.through {
+            Some(name) => human_in(name),
+            None => self.by.clone(),
+        }
+    }
+
     /// Says what holds, and what it was about.
     pub fn what(&self, most: usize) -> String {
         match (&self.words, &self.about) {
@@ -102,7 +117,10 @@ impl Decided {
             }
             (Some(words), None) => quoted(words, most),
             // What is allowed or approved is quoted already.
-            (None, Some(about)) if self.is_permitted() => about.clone(),
+            (None, Some(about)) if self.is_permitted() => match &self.why {
+                Some(why) => format!("{about} ({why})"),
+                None => about.clone(),
+            },
             (None, Some(about)) => format!("about {}", quoted(about, ABOUT)),
             (None, None) => "(its text cannot be read)".to_owned(),
         }

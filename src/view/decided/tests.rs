@@ -263,7 +263,7 @@ fn an_announced_decision_ends_when_its_sender_puts_another_in_its_place() {
 }
 
 #[test]
-fn what_a_person_allows_and_approves_counts_and_what_a_rule_decides_does_not() {
+fn what_a_person_decides_and_what_nobody_answers_counts_and_what_a_rule_decides_does_not() {
     let asked = |number| {
         Event::PermissionAsked(PermissionAsked {
             id: PermissionId::from_bits(number),
@@ -279,12 +279,12 @@ fn what_a_person_allows_and_approves_counts_and_what_a_rule_decides_does_not() {
             timeout_ms: 1,
         })
     };
-    let answered = |number, by, decision| {
+    let answered = |number, (by, through): (Decider, Option<&str>), decision| {
         Event::PermissionAnswered(PermissionAnswered {
             id: PermissionId::from_bits(number),
             decision,
             by,
-            name: None,
+            name: through.map(name),
             question: None,
             times: None,
             lasts: false,
@@ -292,11 +292,13 @@ fn what_a_person_allows_and_approves_counts_and_what_a_rule_decides_does_not() {
     };
     let events = vec![
         asked(1),
-        answered(1, Decider::Human, Decision::AllowAlways),
+        answered(1, (Decider::Human, None), Decision::AllowAlways),
         asked(2),
-        answered(2, Decider::Policy, Decision::AllowOnce),
+        answered(2, (Decider::Policy, None), Decision::AllowOnce),
         asked(3),
-        answered(3, Decider::Deadline, Decision::Reject),
+        answered(3, (Decider::Deadline, None), Decision::Reject),
+        asked(4),
+        answered(4, (Decider::Human, Some("lead")), Decision::Reject),
         Event::StepApproved(StepApproved {
             workflow: WorkflowId::from_bits(1),
             step: name("deploy"),
@@ -306,6 +308,11 @@ fn what_a_person_allows_and_approves_counts_and_what_a_rule_decides_does_not() {
     ];
     assert_eq!(
         lines(events),
-        ["human approved: step deploy", r#"human allowed ann: from now on: execute "make clean""#]
+        [
+            "human approved: step deploy",
+            r#"human (in lead) denied ann: execute "make clean""#,
+            r#"bridge denied ann: execute "make clean" (nobody answered in time)"#,
+            r#"human allowed ann: from now on: execute "make clean""#
+        ]
     );
 }

@@ -79,6 +79,17 @@ impl ReceiptStatus {
         }
     }
 
+    /// Returns its word for the beginning of a phrase that ends with the name of the recipient.
+    pub fn before_name(self) -> String {
+        let before = match self {
+            Self::Unread | Self::Seen | Self::Acked | Self::Resolved | Self::Superseded => "by",
+            Self::Delivered | Self::Undelivered => "to",
+            Self::Queued | Self::Expired => "for",
+            Self::Withdrawn => "from",
+        };
+        format!("{} {before}", self.as_str())
+    }
+
     /// Says whether the model has seen it, whatever its member has said of it since.
     pub fn is_seen(self) -> bool {
         match self {

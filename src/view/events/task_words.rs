@@ -7,7 +7,7 @@ use crate::bus::event::{Event, Finished, PermissionAnswered, Question};
 use crate::domain::ids::TaskId;
 use crate::domain::messaging::Author;
 use crate::domain::permission::{Decider, Decision};
-use crate::view::{Spent, task_error};
+use crate::view::{Spent, human_in, task_error};
 
 /// Returns what an event says about tasks and permissions.
 pub(super) fn said(event: &Event, speaker: &mut Speaker<'_>) -> Option<Said> {
@@ -82,11 +82,8 @@ fn answer(answered: &PermissionAnswered, speaker: &Speaker<'_>) -> Said {
         Some(question) => {
             let words = decided(answered, &question.agent.to_string());
             let words = format!("{words}: {}{more}", question.in_full());
-            let who = match (answered.by, &answered.name) {
-                (_, Some(name)) => Some(name.to_string()),
-                (Decider::Human, None) => Some(Author::Human.to_string()),
-                _ => None,
-            };
+            let human = (answered.by == Decider::Human).then(|| Author::Human.to_string());
+            let who = answered.name.iter().map(ToString::to_string).chain(human);
             let members = [question.agent.to_string()].into_iter().chain(who);
             of_question(words, question).about(members).with_ids([id.to_string()])
         }
@@ -101,7 +98,7 @@ fn decided(answered: &PermissionAnswered, whose: &str) -> String {
         (Decider::Deadline, _) => return format!("{whose} got no answer in time, which is a no"),
         (Decider::Ended, _) => return format!("{whose} needs no answer any more"),
         (Decider::Policy, _) => "a standing rule".to_owned(),
-        (Decider::Human, Some(name)) => format!("the user of {name}"),
+        (Decider::Human, Some(name)) => human_in(name.as_str()),
         (Decider::Human, None) => Author::Human.to_string(),
         (Decider::Orchestrator, Some(name)) => name.to_string(),
         (Decider::Orchestrator, None) => "an orchestrator".to_owned(),

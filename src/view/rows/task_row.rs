@@ -67,7 +67,7 @@ pub struct TaskRow {
     pub started_at: Option<Moment>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Moment>,
-    /// What kind of error it ended with, and what happened.
+    /// What kind of error it ended with, and what happened; of a cancelled one only that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// What it used, if its agent reports that.
@@ -100,7 +100,9 @@ impl TaskRow {
             ended_at: task.ended_ms.map(Moment),
             error: error.map(|error| {
                 let message = both_ends(task_error(&error.message), limits::REASON_CHARS);
-                format!("{}: {message}", error.class)
+                // A cancelled task says that already.
+                let is_said = error.class == task.status.as_str();
+                if is_said { message } else { format!("{}: {message}", error.class) }
             }),
             usage: task.usage.as_ref().map(Spent::of).filter(|spent| !spent.is_nothing()),
         }

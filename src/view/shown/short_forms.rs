@@ -1,9 +1,15 @@
 //! Ages, numbers and money in the few letters that a row has for them.
 
+use crate::domain::messaging::Author;
 use crate::view::{Moment, Spent};
 
 /// Stands for tokens or a cost that an agent has not reported.
 pub const NOT_REPORTED: &str = "–";
+
+/// Names the user who has answered in the client of an orchestrator, rather than at the command line or in a window.
+pub fn human_in(orchestrator: &str) -> String {
+    format!("{} (in {orchestrator})", Author::HUMAN)
+}
 
 /// Returns how long ago a moment was, in at most four columns.
 pub fn age(since: Moment, now: Moment) -> String {

@@ -176,6 +176,17 @@
     outcome.textContent = words;
   };
 
+  // What refuses a request before it is an act answers with a page.
+  const saidIn = (text) => {
+    try {
+      return JSON.parse(text);
+    } catch {
+      const page = new DOMParser().parseFromString(text, "text/html");
+      const words = (name) => page.querySelector(`main ${name}`)?.textContent;
+      return { title: words("h1"), detail: words("p") };
+    }
+  };
+
   document.addEventListener("submit", async (event) => {
     const form = event.target;
     if (form.method !== "post") return;
@@ -192,9 +203,9 @@
         headers: { "Content-Type": "application/json", Accept: "application/json" },
         body: JSON.stringify(body),
       });
-      const said = await answer.json().catch(() => ({}));
+      const said = saidIn(await answer.text());
       const problem = [said.title, said.detail, said.hint].filter(Boolean).join(": ");
-      tell(said.words ?? (problem || `The server answered ${answer.status}.`), !answer.ok);
+      tell(said.words ?? (problem || `Nothing was done: the server answered ${answer.status}. Load the page again.`), !answer.ok);
       if (answer.ok) form.querySelectorAll("textarea, input[type=text]").forEach((field) => (field.value = ""));
     } catch {
       tell("Nothing was sent: `web` does not answer.", true);

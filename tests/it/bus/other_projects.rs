@@ -199,6 +199,9 @@ async fn the_person_writes_to_another_project_by_its_tag() {
     let said = done(&po, &["send", "web:alice", "And.", "--no-wait", "--json"]).await;
     let said: serde_json::Value = serde_json::from_str(&said).unwrap();
     assert_eq!((&said["act"], &said["subject"]), (&json!("send"), &json!("web:alice")), "{said}");
+    let said = done(&po, &["send", "web:*", "All.", "--no-wait", "--json"]).await;
+    let said: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(said["subject"], json!("web:*"), "{said}");
     let said = done(&po, &["send", "web:*", "All of you.", "--no-wait"]).await;
     let there =
         format!("`cli-team-bridge messages --project {} --thread msg-", web.project().display());
@@ -266,6 +269,61 @@ async fn a_bus_of_the_first_format_takes_no_message_and_its_sessions_go_on() {
     let told = told["content"].as_str().unwrap();
     assert!(told.contains("an older cli-team-bridge works in that project"), "{told}");
     assert_eq!(arrived(&web), Vec::<String>::new());
+    alice.close().await;
+    writer.close().await;
+}
+
+/// Copies the files of a bus, in place of those that are there.
+fn copy_bus(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for old in std::fs::read_dir(to).unwrap().map(|old| old.unwrap().path()) {
+        if old.is_dir() { std::fs::remove_dir_all(old) } else { std::fs::remove_file(old) }
+            .unwrap();
+    }
+    for file in std::fs::read_dir(from).unwrap().map(|file| file.unwrap().path()) {
+        let copy = to.join(file.file_name().unwrap());
+        if file.is_dir() {
+            copy_bus(&file, &copy);
+        } else {
+            std::fs::copy(&file, &copy).unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_bus_that_was_put_back_finds_the_receipts_and_the_answer_that_it_has_forgotten() {
+    let (po, web) = two();
+    let (writer, alice) = (po.peer("writer").await, web.peer("alice").await);
+    alice.names().await;
+    let question = json!({"to": "web:alice", "content": "Which port?", "signal": "question"});
+    let asked = writer.call("send_message", question).await;
+    until("it is there", || !po.events_of("message_relayed").is_empty()).await;
+    let backup = po.project().with_file_name("backup");
+    copy_bus(&po.bus(), &backup);
+    let heard = alice.hear(|message| message["content"] == "Which port?").await;
+    let answer =
+        json!({"to": "po:writer", "content": "8080", "signal": "answer", "reply_to": heard["id"]});
+    alice.call("send_message", answer).await;
+    let resolve = json!({"ids": [heard["id"]], "status": "resolved", "note": "8080 is free"});
+    alice.call("acknowledge", resolve).await;
+    assert_eq!(writer.hear_from("web:alice").await, "8080");
+    let receipt = |shown: &serde_json::Value| shown["receipts"][0]["state"] == "resolved";
+    writer.until("check_messages", json!({"id": asked["message_id"]}), receipt).await;
+    writer.close().await;
+
+    copy_bus(&backup, &po.bus());
+    let writer = po.peer("writer").await;
+    let again = writer.hear(|message| message["content"] == "8080").await;
+    assert_eq!((&again["from"], &again["reply_to"]), (&json!("web:alice"), &asked["message_id"]));
+    let shown = writer.until("check_messages", json!({"id": asked["message_id"]}), receipt).await;
+    assert_eq!(shown["receipts"][0]["note"], "8080 is free", "{shown}");
+    writer.close().await;
+    // Nothing of this is found twice.
+    let (writer, before) = (po.peer("writer").await, po.events().len());
+    alice.send("po:writer", "last").await;
+    writer.hear(|message| message["content"] == "last").await;
+    assert_eq!(arrived(&po), ["8080", "last"]);
+    assert_eq!(po.events_of("message_relayed").len(), 2, "{:?}", &po.events()[before..]);
     alice.close().await;
     writer.close().await;
 }

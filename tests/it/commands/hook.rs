@@ -16,7 +16,7 @@ struct Answer {
 }
 
 /// A run of the hook in a stage's project, as a client runs it.
-struct Hook<'a> {
+pub(super) struct Hook<'a> {
     stage: &'a Stage,
     /// The words of the programs through which it is started.
     started_by: &'a [&'a str],
@@ -57,7 +57,7 @@ impl Hook<'_> {
     }
 
     /// Runs the hook for an event, expects no error, and returns its answer if there is one.
-    async fn on(&self, event: &str) -> Option<Value> {
+    pub(super) async fn on(&self, event: &str) -> Option<Value> {
         let input = json!({ "session_id": "x", "cwd": "y", "hook_event_name": event });
         self.on_input(&input).await
     }
@@ -69,12 +69,12 @@ impl Hook<'_> {
     }
 }
 
-fn hook(stage: &Stage) -> Hook<'_> {
+pub(super) fn hook(stage: &Stage) -> Hook<'_> {
     Hook { stage, started_by: &[], arguments: &[], variables: &[] }
 }
 
 /// Returns the text that is added to a tool's result or a prompt.
-fn context(answer: &Value, event: &str) -> String {
+pub(super) fn context(answer: &Value, event: &str) -> String {
     let specific = &answer["hookSpecificOutput"];
     assert_eq!(specific["hookEventName"], event, "{answer}");
     specific["additionalContext"].as_str().unwrap().to_owned()

@@ -126,7 +126,7 @@ async fn the_status_says_who_does_what_and_what_waits_for_a_person() {
 
     let talk = shown(&stage, &["messages", "--member", "ann"]).await;
     assert!(talk.contains("ben → ann: \"a word for you\""), "{talk}");
-    assert!(talk.contains(": seen ann by pull after "), "{talk}");
+    assert!(talk.contains(": seen by ann after "), "{talk}");
     let log = shown(&stage, &["log"]).await;
     let expected = [
         format!("orchestrator assigns {listens} to ann: \"listen closely\""),

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
 use tokio::process::ChildStdout;
 
+use super::hook::{context, hook};
 use crate::support::{DEADLINE, Stage, Terminal, of_name, until};
 
 /// An agent that does a task at once.
@@ -176,6 +177,37 @@ async fn a_message_that_a_wait_gets_at_once_is_not_printed() {
     assert_eq!(waited["message"]["content"], "for the wait");
     ann.send("orchestrator", "for the bell").await;
     assert!(watch.line().await.contains("for the bell"));
+    watch.end().await;
+    ann.close().await;
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn what_a_hook_takes_as_it_comes_is_told_by_the_hook_alone() {
+    let stage = Stage::new("");
+    let lead = stage.orchestrator().await;
+    let ann = stage.peer("ann").await;
+    let hook = hook(&stage);
+    let mut watch = Watch::start(&stage, &[]).await;
+    ann.send("orchestrator", "first").await;
+    assert!(watch.line().await.contains("first"));
+    assert!(hook.on("PostToolUse").await.is_some());
+    for number in 1..=6 {
+        // The client runs its hook in the moment in which the message comes, and until the hook has it.
+        let told = async {
+            loop {
+                if let Some(answer) = hook.on("PostToolUse").await {
+                    return context(&answer, "PostToolUse");
+                }
+            }
+        };
+        let text = format!("race {number}");
+        let (told, _) = tokio::join!(told, ann.send("orchestrator", &text));
+        assert!(told.contains(&text), "{told}");
+    }
+    ann.send("orchestrator", "last").await;
+    let line = watch.line().await;
+    assert!(line.contains("last"), "the hook had told it: {line}");
     watch.end().await;
     ann.close().await;
     lead.close().await;

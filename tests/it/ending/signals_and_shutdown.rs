@@ -5,6 +5,7 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 use serde_json::json;
 
+use crate::steer::{done, json_of};
 use crate::support::misbehaving_agents::promised;
 use crate::support::{Stage, until};
 
@@ -115,6 +116,29 @@ async fn sigint_ends_an_orchestrator_and_all_its_agents() {
 #[tokio::test]
 async fn sighup_ends_an_orchestrator_and_all_its_agents() {
     check_end(End::Signal(Signal::SIGHUP)).await;
+}
+
+#[tokio::test]
+async fn a_task_that_ends_with_the_client_of_its_orchestrator_says_so_in_every_list() {
+    let stage = Stage::new(AGENTS);
+    let lead = stage.orchestrator().await;
+    let running = lead.start("ann", "hang").await;
+    lead.until_said(&running, "for ever").await;
+    let queued = lead.assign("ann", "later").await;
+    let taken_back = lead.assign("ann", "never").await;
+    lead.call("cancel_task", json!({ "task_id": taken_back })).await;
+    lead.close().await;
+    let why = "its agent was stopped: the session of orchestrator ended";
+    for task in [&running, &queued] {
+        let shown = done(&stage, &["task", task]).await;
+        assert!(shown.contains(why), "{shown}");
+    }
+    let tasks = json_of(&stage, &["tasks"]).await;
+    let errors: Vec<_> = tasks.as_array().unwrap().iter().map(|task| &task["error"]).collect();
+    assert_eq!(errors, ["cancelled by orchestrator", why, why], "{tasks}");
+    let log = done(&stage, &["log", "--kind", "member"]).await;
+    assert!(log.contains("the session of orchestrator ended"), "{log}");
+    stage.check_nobody_is_left();
 }
 
 #[tokio::test]

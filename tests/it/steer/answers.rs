@@ -86,7 +86,7 @@ async fn an_agent_goes_on_with_the_answer_of_the_person() {
     let late = failed(&stage, &["allow", &id]).await;
     assert_eq!(
         late,
-        format!("error: the question `{id}` was already answered: reject_always (human)\n")
+        format!("error: the question `{id}` was already answered: denied from now on by human\n")
     );
     lead.close().await;
     stage.check_nobody_is_left();
@@ -103,7 +103,8 @@ async fn of_two_people_who_answer_at_once_one_wins_and_the_other_is_told() {
     codes.sort_unstable();
     assert_eq!(codes, [Some(0), Some(1)], "{one:?} {other:?}");
     let (winner, loser) = if one.0 == Some(0) { ("allow_once", other) } else { ("reject", one) };
-    assert!(loser.1.contains(&format!("was already answered: {winner} (human)")), "{loser:?}");
+    let word = if winner == "reject" { "denied" } else { "allowed this once" };
+    assert!(loser.1.contains(&format!("was already answered: {word} by human")), "{loser:?}");
     assert_eq!(stage.events_of("permission_answered").len(), 1);
     let option = if winner == "reject" { "reject_once" } else { winner };
     assert_eq!(lead.done(&task).await, option);

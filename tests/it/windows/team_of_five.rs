@@ -116,7 +116,7 @@ async fn a_stranger_tells_from_the_window_who_needs_them_who_works_and_what_was_
     // A larger window has room for more.
     terminal.press("1");
     terminal.resize((40, 120));
-    terminal.until_shows("denied in ").await;
+    terminal.until_shows(" left: ").await;
     terminal.until_shows("── ann: messages").await;
     let screen = terminal.screen();
     assert!(screen.lines().all(|line| line.chars().count() <= 120), "{screen}");

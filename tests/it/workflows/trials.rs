@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::steer::{done, json_of};
 use crate::support::{Stage, until};
 
 const SCRIPT: &str = r#"
@@ -42,6 +43,27 @@ async fn the_agent_of_a_trial_is_not_taken_for_a_real_one() {
     tokio::time::timeout(crate::support::DEADLINE, child.exited()).await.unwrap();
     drop(pipes);
     lead.close().await;
+}
+
+#[tokio::test]
+async fn the_members_of_a_trial_leave_the_lists_with_it_and_its_tasks_stay() {
+    let plan = "name = \"x\"\n[[steps]]\nname = \"a\"\nagent = \"red\"\nprompt = \"go\"\n";
+    let stage = Stage::new(SCRIPT).with_scripted_profiles(&["red"]).with_plan(plan);
+    let (plan, script) = (stage.project().join("plan.toml"), stage.home().join("script.toml"));
+    let (plan, script) = (plan.to_str().unwrap(), script.to_str().unwrap());
+    done(&stage, &["run", plan, "--scripted", script]).await;
+    let status = json_of(&stage, &["status"]).await;
+    assert_eq!((&status["members"], &status["totals"]["ended"]), (&json!([]), &json!(0)));
+    assert_eq!(status["tasks"][0]["is_trial"], true, "{status}");
+    let log = done(&stage, &["log", "--kind", "member"]).await;
+    assert!(log.contains("red"), "{log}");
+
+    // The same agent's end is news where no script has played it.
+    let lead = stage.orchestrator().await;
+    lead.start_and_wait("red", "go").await;
+    lead.close().await;
+    let status = json_of(&stage, &["status"]).await;
+    assert_eq!(status["members"][0]["name"], "red", "{status}");
 }
 
 #[tokio::test]

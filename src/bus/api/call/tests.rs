@@ -7,12 +7,12 @@ use futures::future::join_all;
 
 use super::*;
 use crate::bus::api::test_members::start;
-use crate::bus::event::TaskReport;
+use crate::bus::event::{Envelope, TaskReport};
 use crate::bus::rules::{Description, Ending, NameChoice, NewTask};
 use crate::bus::storage::in_memory::Store;
 use crate::bus::{Bus, Joining};
 use crate::domain::limits::{self, TeamLimits};
-use crate::domain::member::{Departure, MemberKind};
+use crate::domain::member::{Departure, Label, MemberKind};
 use crate::domain::messaging::Priority;
 use crate::domain::task::TaskStatus;
 use crate::domain::wait_times;
@@ -236,4 +236,40 @@ async fn a_circle_with_a_member_whose_process_was_killed_is_none() {
     assert!(bus.look(|state| state.session(bob.session()).is_none()), "its death is on record");
     bus.close().await;
     other.close().await;
+}
+
+/// From the queue to one who fits, to another one, and back to the first.
+#[tokio::test]
+async fn what_comes_back_after_another_member_had_it_is_marked_again() {
+    for by_wait in [false, true] {
+        let store = Store::new(Arc::new(clock::now));
+        let bus = Bus::open(Box::new(store.log())).unwrap();
+        let ann = bus.join_peer("ann").await;
+        let more = Envelope { queue: true, ..Envelope::default() };
+        let message = Outgoing {
+            to: "@storage".to_owned(),
+            content: "Is it full?".to_owned(),
+            reply_to: None,
+            priority: Priority::Normal,
+            more: Some(Box::new(more)),
+        };
+        ann.call().send_out(message).await.unwrap();
+        for (name, expected) in [("bob", false), ("cay", false), ("bob", true), ("cay", true)] {
+            let member = bus.join_peer(name).await;
+            member.call().claim_lane(Label::parse("storage").unwrap()).await.unwrap();
+            bus.submit(None, Vec::new(), Operation::Due).await.unwrap();
+            let mut call = member.call();
+            let got = if by_wait {
+                let waited = call.wait(WaitFor::default(), wait_times::ERRAND).await.unwrap();
+                let Waited::Message(got) = waited else { panic!("{waited:?}") };
+                *got
+            } else {
+                let pick = Pick::any(1, usize::MAX, usize::MAX);
+                call.receive(DeliveryMethod::Pull, pick).await.unwrap().remove(0)
+            };
+            assert_eq!((got.text.as_str(), got.is_again), ("Is it full?", expected), "{name}");
+            member.leave(Departure::Closed).await.unwrap();
+        }
+        bus.close().await;
+    }
 }

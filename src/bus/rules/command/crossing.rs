@@ -13,6 +13,8 @@ use crate::domain::name::Name;
 pub enum Crossing {
     /// The message is on the other bus, under this id.
     Relayed { id: MessageId, there: MessageId, receipts: Vec<ReceiptElsewhere> },
+    /// It has these receipts there, as its own courier has found. Those that were known before are stale, unless they have changed since.
+    Found { id: MessageId, before: Vec<ReceiptElsewhere>, receipts: Vec<ReceiptElsewhere> },
     /// It cannot be delivered yet.
     Held { id: MessageId, why: HeldWhy },
     /// It will never be delivered.

@@ -136,6 +136,13 @@ impl Writer<'_> {
         self.post_if_accepted(Post::notice(to.clone(), notice));
     }
 
+    /// Sends a notice that says apart from its text what it is about, if the inbox accepts it.
+    pub(in crate::bus::rules) fn notice_of(&mut self, to: &Name, about: String, notice: Notice) {
+        let more = Envelope { reference: Some(about), ..Envelope::default() };
+        let more = Some(Box::new(more));
+        self.post_if_accepted(Post { more, ..Post::notice(to.clone(), notice) });
+    }
+
     /// Sends a notice to a member, or to whoever leads, if its inbox accepts it.
     pub(in crate::bus::rules) fn tell(&mut self, told: &Told, notice: Notice) {
         self.post_if_accepted(Post::notice_for(told, notice));

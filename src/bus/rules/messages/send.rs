@@ -15,7 +15,7 @@ use crate::bus::rules::elsewhere;
 use crate::bus::rules::event_writer::{Post, Writer};
 use crate::bus::rules::refusal::Refusal;
 use crate::bus::rules::requests::{hand_over_with, note_known, respond};
-use crate::bus::state::{Request, Session, State};
+use crate::bus::state::{Message, Request, Session, State};
 use crate::domain::ids::{MessageId, PermissionId, RequestId, SessionId, TaskId};
 use crate::domain::member::MemberKind;
 use crate::domain::messaging::{Audience, Group, MessageKind, Priority, Signal};
@@ -223,7 +223,11 @@ fn answered(state: &State, me: &Session, text: &str) -> Result<ReplyTo, Refusal>
         return not_answerable(id.to_string(), "an orchestrator answers it with answer_permission");
     }
     let id = MessageId::parse(text)?;
-    let message = state.message(&id).filter(|message| message.is_readable_by(&me.name));
+    // Whoever had a message that has passed on may have read it, and knows its id from nothing else.
+    let knows = |message: &&Message| {
+        message.is_readable_by(&me.name) || message.has_passed_on_from(&me.name)
+    };
+    let message = state.message(&id).filter(knows);
     let message = message.ok_or_else(|| Refusal::UnknownMessage { id: id.clone() })?;
     let shown = message.request.as_ref().filter(|_| message.kind == MessageKind::Request);
     match shown.and_then(|request| state.request(request)) {

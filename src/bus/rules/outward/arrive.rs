@@ -140,7 +140,7 @@ fn take_receipts(
 }
 
 /// Leaves out the notes that no member there could write, and those above a limit.
-fn with_short_notes(receipts: &[ReceiptElsewhere]) -> Vec<ReceiptElsewhere> {
+pub(super) fn with_short_notes(receipts: &[ReceiptElsewhere]) -> Vec<ReceiptElsewhere> {
     let mut room = limits::NOTES_FROM_ELSEWHERE_BYTES;
     let mut kept = receipts.to_vec();
     for receipt in &mut kept {

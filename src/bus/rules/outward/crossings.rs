@@ -1,16 +1,17 @@
 //! What becomes of messages to other projects, as the sessions report that take them across.
 
+use super::arrive::with_short_notes;
 use crate::bus::event::{Event, MessageHeld, MessageRelayed, ProjectsListed, ReceiptsTold, Skip};
 use crate::bus::rules::command::{Crossing, NotRelayed};
 use crate::bus::rules::event_writer::Writer;
 use crate::bus::rules::messages;
 use crate::bus::rules::notice::{Notice, listed, notice};
 use crate::bus::rules::refusal::Refusal;
-use crate::bus::state::{Message, State};
+use crate::bus::state::{Message, State, without_note};
 use crate::domain::ids::{MessageId, SessionId};
 use crate::domain::limits;
 use crate::domain::member::MemberKind;
-use crate::domain::messaging::{HeldWhy, ListedProjects};
+use crate::domain::messaging::{HeldWhy, ListedProjects, ReceiptElsewhere};
 
 /// Performs what a session reports. An agent has no configuration of the user, and so takes nothing across.
 pub(in crate::bus::rules) fn crossing(
@@ -29,6 +30,7 @@ pub(in crate::bus::rules) fn crossing(
                 writer.push(Event::MessageRelayed(MessageRelayed { id, there, receipts }));
             }
         }
+        Crossing::Found { id, before, receipts } => found(writer, id, before, receipts),
         Crossing::Held { id, why } => held(writer, id, *why),
         Crossing::Failed { id, why } => failed(writer, id, why),
         Crossing::Told { id, receipts } => {
@@ -78,6 +80,21 @@ pub(in crate::bus::rules) fn sets_up_team(state: &State, me: SessionId) -> bool 
 fn waits<'a>(writer: &Writer<'a>, id: &MessageId) -> Option<&'a Message> {
     let message = writer.state.message(id).filter(|one| one.audience.elsewhere().is_some());
     message.filter(|_| writer.state.is_promised(id))
+}
+
+/// Notes the receipts that a message has in the project that it went to, if this bus still has what whoever found them knew.
+fn found(
+    writer: &mut Writer<'_>,
+    id: &MessageId,
+    before: &[ReceiptElsewhere],
+    receipts: &[ReceiptElsewhere],
+) {
+    let crossed = writer.state.crossed(id).filter(|crossed| crossed.receipts == before);
+    let Some(there) = crossed.and_then(|crossed| crossed.there.clone()) else { return };
+    if !receipts.iter().map(without_note).eq(before.iter().cloned()) {
+        let (id, receipts) = (id.clone(), with_short_notes(receipts));
+        writer.push(Event::MessageRelayed(MessageRelayed { id, there, receipts }));
+    }
 }
 
 /// Tells the sender of a message that it is not there yet: once for each reason.

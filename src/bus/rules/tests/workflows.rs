@@ -19,7 +19,7 @@ struct Led {
     id: WorkflowId,
 }
 
-fn new_workflow() -> Operation {
+pub(super) fn new_workflow() -> Operation {
     let steps =
         vec![Step::new(name("a"), "codex", &[]), Step::new(name("b"), "codex", &[name("a")])];
     Operation::CreateWorkflow(Box::new(NewWorkflow {

@@ -71,6 +71,15 @@ impl Message {
         self.from.member() == Some(name) || self.deliveries.get(name).is_some_and(is_kept)
     }
 
+    /// Says whether another member has the message instead of this one: it went to the next who fits, or to the next lead.
+    pub(in crate::bus) fn has_passed_on_from(&self, name: &Name) -> bool {
+        let has_it = |(other, delivery): (&Name, &Delivery)| {
+            other != name && !delivery.ended_unseen() && !self.is_copy_for(other)
+        };
+        let ended = self.delivery(name).is_some_and(Delivery::ended_unseen);
+        ended && !self.replaced && self.deliveries.iter().any(has_it)
+    }
+
     pub fn delivery(&self, name: &Name) -> Option<Delivery> {
         self.deliveries.get(name).copied()
     }

@@ -39,6 +39,13 @@ impl State {
         self.tasks_of(agent).any(|task| self.is_of_trial(task))
     }
 
+    /// Says whether a session has played its part of a script to the end, or its bridge has left the trial.
+    pub fn is_of_ended_trial(&self, agent: SessionId) -> bool {
+        let played = self.tasks_of(agent).filter_map(|task| self.workflow(task.workflow.as_ref()?));
+        let mut trials = played.filter(|workflow| workflow.is_trial);
+        trials.any(|workflow| workflow.status.is_final() || workflow.is_interrupted_trial())
+    }
+
     /// Says whether a script plays a task, as far as its workflow is known.
     pub fn is_of_trial(&self, task: &Task) -> bool {
         let workflow = task.workflow.as_ref().and_then(|id| self.workflow(id));

@@ -56,7 +56,8 @@ pub(crate) fn run(arguments: &SendArguments) -> Result<(), Failure> {
     let there = letter_there(here, &arguments.to, reply_to.clone())?;
     let (place, to, reply_to, project) = match there {
         Some(there) => {
-            (arguments.place.at(there.directory), there.to, there.reply_to, Some(there.tag))
+            let named = Some((there.tag, there.to.clone()));
+            (arguments.place.at(there.directory), there.to, there.reply_to, named)
         }
         None => (arguments.place.clone(), arguments.to.clone(), reply_to, None),
     };
@@ -78,7 +79,7 @@ pub(crate) fn run(arguments: &SendArguments) -> Result<(), Failure> {
             None => sent,
         };
         Ok(match &project {
-            Some(tag) => sent.in_project(tag),
+            Some((tag, written)) => sent.in_project(tag, written),
             None => sent,
         })
     })

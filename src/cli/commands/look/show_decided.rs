@@ -28,7 +28,7 @@ pub(super) fn show_decided(
         print_json(&decided);
         return Ok(());
     }
-    decided.iter().flat_map(lines).for_each(|line| output::say(&line));
+    decided.iter().flat_map(lines).for_each(|line| output::say_fitted(&line));
     if decided.is_empty() && is_there {
         output::tell(match member {
             Some(_) => "Nothing that was decided fits what you ask for.",

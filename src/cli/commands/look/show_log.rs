@@ -39,7 +39,7 @@ pub(crate) struct LogArguments {
     #[arg(long, short)]
     follow: bool,
     /// The most past happenings to show; with --since or --after, all are shown.
-    #[arg(long, value_name = "COUNT", default_value_t = 100)]
+    #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 100)]
     last: usize,
 }
 
@@ -71,7 +71,7 @@ fn print(arguments: &LogArguments, happening: &Happening) {
     if arguments.place.json {
         output::say(&serde_json::to_string(happening).expect("the read model is plain data"));
     } else {
-        output::say(&line(happening));
+        output::say_fitted(&line(happening));
     }
 }
 

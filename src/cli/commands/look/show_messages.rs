@@ -55,7 +55,7 @@ pub(crate) struct MessagesArguments {
     #[arg(long)]
     notices: bool,
     /// The most messages to show.
-    #[arg(long, value_name = "COUNT", default_value_t = 20)]
+    #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 20)]
     last: usize,
 }
 
@@ -76,11 +76,11 @@ pub(crate) fn run(arguments: &MessagesArguments) -> Result<(), Failure> {
     }
     for (place, letter) in letters.iter().enumerate() {
         for line in lines(letter) {
-            output::say(&line);
+            output::say_fitted(&line);
         }
         let is_last = letters[place + 1..].iter().all(|later| later.thread_id != letter.thread_id);
         if let Some(row) = disagreements.get(&letter.thread_id).filter(|_| is_last) {
-            output::say(&format!("    disagreement of {}: {}", row.names(), row.words()));
+            output::say_fitted(&format!("    disagreement of {}: {}", row.names(), row.words()));
         }
     }
     if letters.is_empty() && is_there {
@@ -218,10 +218,10 @@ fn lines(letter: &Letter) -> Vec<String> {
 }
 
 fn of_receipt(letter: &Letter, receipt: &Receipt) -> String {
-    let method = receipt.method.as_ref().map(|method| format!(" by {method}")).unwrap_or_default();
+    let method = receipt.method.as_ref().map(|method| format!(" ({method})")).unwrap_or_default();
     let after = receipt.after(letter.at).unwrap_or_default();
     let note = receipt.said().unwrap_or_default();
-    format!("{} {}{method}{after}{note}", receipt.status.as_str(), receipt.member)
+    format!("{} {}{after}{method}{note}", receipt.status.before_name(), receipt.member)
 }
 
 #[cfg(test)]

@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: &SearchArguments) -> Result<(), Failure> {
     }
     for hit in &found.hits {
         for line in lines(hit) {
-            output::say(&line);
+            output::say_fitted(&line);
         }
     }
     if found.hits.is_empty() && is_there {

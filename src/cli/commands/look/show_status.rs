@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &StatusArguments) -> Result<(), Failure> {
         print_json(&board);
     } else {
         for line in status_lines::of(&board) {
-            output::say(&line);
+            output::say_fitted(&line);
         }
     }
     Ok(())

@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &TaskArguments) -> Result<(), Failure> {
         task_lines::of_turn(&turn, now)
     };
     for line in lines {
-        output::say(&line);
+        output::say_fitted(&line);
     }
     Ok(())
 }

@@ -28,7 +28,7 @@ pub(crate) struct TasksArguments {
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
     /// The most tasks to show.
-    #[arg(long, value_name = "COUNT", default_value_t = 20)]
+    #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 20)]
     last: usize,
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn run(arguments: &TasksArguments) -> Result<(), Failure> {
     }
     let cells: Vec<_> = rows.iter().map(|row| cells::task(row, now)).collect();
     for line in aligned(&cells, 0) {
-        output::say(&line);
+        output::say_fitted(&line);
     }
     if is_cut {
         output::tell(&format!("Older ones: `--last {}`", arguments.last.saturating_mul(2)));

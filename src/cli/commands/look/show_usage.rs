@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &UsageArguments) -> Result<(), Failure> {
         lines.push(cells(&UsageRow::sum(&rows)));
     }
     for line in aligned(&lines, 0) {
-        output::say(&line);
+        output::say_fitted(&line);
     }
     if !rows.is_empty() {
         output::tell(NOT_COUNTED);

@@ -41,11 +41,11 @@ pub(crate) fn run(arguments: &WorkflowsArguments) -> Result<(), Failure> {
             output::say("");
         }
         for line in aligned(&[cells::workflow(tree, Moment(now))], 0) {
-            output::say(&line);
+            output::say_fitted(&line);
         }
         let steps: Vec<_> = tree.steps.iter().map(|step| cells::step(step, Moment(now))).collect();
         for line in aligned(&steps, 2) {
-            output::say(&line);
+            output::say_fitted(&line);
         }
     }
     Ok(())

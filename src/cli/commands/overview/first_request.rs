@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn only_agents_that_are_installed_and_logged_in_are_named() {
-        let key = LoginSign::Variable("KEY");
+        let key = LoginSign::Variable("KEY".into());
         let out = || agent("qwen", true, LoginSign::NotSeen);
         let missing = || agent("codex", false, key.clone());
         let (gemini, droid) =

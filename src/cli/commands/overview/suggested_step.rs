@@ -112,7 +112,7 @@ mod tests {
         let client = one("zed", "Zed", Connection::Connected);
         let bus =
             BusView::Present { members: 0, unfinished: 0, resumable: Vec::new(), lost: Vec::new() };
-        let key = LoginSign::Variable("KEY");
+        let key = LoginSign::Variable("KEY".into());
         Overview {
             clients: vec![client],
             broken: Vec::new(),

@@ -24,7 +24,7 @@ pub(super) fn agents(agents: &[InstalledAgent]) -> Vec<String> {
         let mut hint = |text: String| lines.push(format!("  {:<15} {text}", ""));
         match (&agent.install, &agent.how_to_log_in) {
             (Some(install), _) if !agent.is_ready() => hint(install.clone()),
-            (_, Some(how)) if agent.is_ready() && agent.login == LoginSign::NotSeen => {
+            (_, Some(how)) if agent.is_ready() && !agent.login.is_seen() => {
                 hint(format!("to log in, {how}"));
             }
             _ => {}
@@ -40,6 +40,10 @@ fn login(agent: &InstalledAgent) -> String {
             format!("logged in (`{name}` exists)")
         }
         LoginSign::Variable(name) => format!("has a key ({name})"),
+        LoginSign::NotNeeded(provider) => {
+            format!("its model provider `{provider}` needs no login")
+        }
+        LoginSign::NoKey(missing) => format!("but {}", missing.says()),
         LoginSign::NotSeen => "but no login was found".to_owned(),
     }
 }

@@ -14,7 +14,9 @@ use crate::setup::config_file::{ConfigFile, remove_empty};
 use crate::setup::edits::config_edit::named_fields;
 use crate::setup::known_client::Places;
 use crate::setup::setup_plan::{Earlier, Remaining, Removal, plan_removal, remaining};
-use crate::setup::setup_record::{MissingPlace, ProgramCopy, Records, SetupRecord, missing_place};
+use crate::setup::setup_record::{
+    MissingPlace, ProgramCopy, Records, SetupRecord, Undone, missing_place,
+};
 use crate::setup::stable_program;
 
 /// The planned undo of one file.
@@ -49,6 +51,31 @@ pub(super) fn project_of(named: Option<&Path>, records: &Records) -> Result<Path
 
 /// Undoes the recorded changes. Returns the next step for the user. `later_call` says how the user calls this program then.
 pub(super) fn run(
+    removed: Removed<'_>,
+    records: &Records,
+    later_call: impl Fn() -> String,
+) -> Result<String, Failure> {
+    let next = remove(removed, records, later_call);
+    if Asking::of(removed.arguments) != Asking::DryRun {
+        forget_needless_notes(removed.places, records)?;
+    }
+    next
+}
+
+/// Removes the notes of undone changes where nothing is left that looks like setup's.
+fn forget_needless_notes(places: &Places, records: &Records) -> Result<(), Failure> {
+    for undone in records.all_undone()? {
+        let project = undone.project.as_deref();
+        let clients = std::slice::from_ref(&undone.client);
+        let is_gone = project.is_some_and(|project| !project.is_dir());
+        if is_gone || Unrecorded::look(clients, project, places, records).is_empty() {
+            records.forget_undone(&undone)?;
+        }
+    }
+    Ok(())
+}
+
+fn remove(
     Removed { arguments, project, places }: Removed<'_>,
     records: &Records,
     later_call: impl Fn() -> String,
@@ -70,7 +97,7 @@ pub(super) fn run(
     let mut unrecorded = match project {
         // A place that is gone has no files.
         Some(gone) if !gone.is_dir() => Unrecorded::default(),
-        _ => Unrecorded::look(arguments, project, places, records),
+        _ => Unrecorded::look(&arguments.clients, project, places, records),
     };
     let has_recorded = !selected.is_empty() || copy.is_some();
     let mut planned = Vec::new();
@@ -79,7 +106,15 @@ pub(super) fn run(
     let is_named_client = !arguments.clients.is_empty();
     // Where setup has records, an entry without one is most likely the user's, and what was restored just now may look like setup's.
     if has_recorded || !refused.is_empty() || (asking == Asking::Yes && !is_named_client) {
+        if asking == Asking::Yes && is_named_client {
+            // The same command again must not take what this one leaves.
+            for client in unrecorded.clients() {
+                note_undone(client, project, records)?;
+            }
+        }
         unrecorded.leave(project, &later_call());
+    } else if asking == Asking::Yes {
+        unrecorded.leave_undone(project, &later_call());
     }
     if !unrecorded.is_empty() {
         let (is_changed, further) = unrecorded.remove(asking, records)?;
@@ -250,6 +285,16 @@ fn undo(planned: &PlannedRemoval, records: &Records) -> Result<(), Failure> {
             remove_empty(&planned.record.directories);
         }
     }
+    // Before the record goes: without either, the next removal would go by form.
+    for client in planned.record.clients() {
+        note_undone(client, planned.record.project.as_deref(), records)?;
+    }
     records.forget(&planned.record)?;
     Ok(())
+}
+
+/// Notes that what a client still has is its user's.
+fn note_undone(client: &str, project: Option<&Path>, records: &Records) -> Result<(), Failure> {
+    let (client, project) = (client.to_owned(), project.map(Path::to_owned));
+    Ok(records.note_undone(&Undone { client, project })?)
 }

@@ -6,7 +6,6 @@
 use std::path::{Path, PathBuf};
 
 use super::questions::Asking;
-use super::setup_arguments::SetupArguments;
 use super::shown_edits;
 use crate::cli::{Failure, output, with_hint};
 use crate::config::quoted;
@@ -16,7 +15,7 @@ use crate::setup::config_file::ConfigFile;
 use crate::setup::edits::config_edit::PROGRAM;
 use crate::setup::known_client::{Client, ClientFile, Places, Server};
 use crate::setup::local_entry;
-use crate::setup::setup_record::Records;
+use crate::setup::setup_record::{Records, Undone};
 use crate::setup::stable_program::place_of_copy;
 use crate::setup::unrecorded_edits::{Recognized, recognize, take_out};
 
@@ -26,6 +25,8 @@ struct PlannedFile {
     now: ConfigFile,
     found: Recognized,
     after: String,
+    /// Whether setup has undone its own changes of this client, so that this is its user's.
+    is_undone: bool,
 }
 
 /// What the clients without a record have.
@@ -41,14 +42,13 @@ pub(super) struct Unrecorded {
 impl Unrecorded {
     /// Looks at the user's files, or at those of a project, of the chosen clients.
     pub(super) fn look(
-        arguments: &SetupArguments,
+        clients: &[String],
         project: Option<&Path>,
         places: &Places,
         records: &Records,
     ) -> Self {
-        let is_chosen = |client: &&Client| {
-            arguments.clients.is_empty() || arguments.clients.iter().any(|name| name == client.name)
-        };
+        let is_chosen =
+            |client: &&Client| clients.is_empty() || clients.iter().any(|name| name == client.name);
         let mut all = Self::default();
         for client in CLIENTS.iter().filter(is_chosen) {
             let files_for = |program: &str| {
@@ -110,6 +110,8 @@ impl Unrecorded {
                 return;
             }
         };
+        let undone = Undone { client: client.to_owned(), project: project.map(Path::to_owned) };
+        let is_undone = records.is_undone(&undone);
         for (file, found) in files.into_iter().zip(found) {
             let path = quoted(&file.path);
             for place in &found.others {
@@ -120,7 +122,7 @@ impl Unrecorded {
                 continue;
             }
             match plan(client, file, found) {
-                Ok(planned) => self.planned.push(planned),
+                Ok(planned) => self.planned.push(PlannedFile { is_undone, ..planned }),
                 Err(error) => self.refused.push(format!("{path}: {error}")),
             }
         }
@@ -136,6 +138,11 @@ impl Unrecorded {
         }
     }
 
+    /// Returns the clients of which something has the form of setup's edits.
+    pub(super) fn clients(&self) -> impl Iterator<Item = &'static str> {
+        self.planned.iter().map(|file| file.client)
+    }
+
     /// Says whether nothing has the form of setup's edits.
     pub(super) fn is_empty(&self) -> bool {
         self.planned.is_empty() && self.refused.is_empty()
@@ -143,8 +150,8 @@ impl Unrecorded {
 
     /// Leaves everything as it is, and notes how it is removed. `call` is how the user calls this program.
     pub(super) fn leave(&mut self, project: Option<&Path>, call: &str) {
-        let scope = project.map(|project| shell_word(&project.to_string_lossy()));
-        let scope = scope.map_or_else(String::new, |project| format!(" --project {project}"));
+        self.leave_undone(project, call);
+        let scope = scope(project);
         for file in self.planned.drain(..) {
             self.notes.push(format!(
                 "{}: setup has no record of the entries in its form there, and you may have written them. \
@@ -154,6 +161,19 @@ impl Unrecorded {
             ));
         }
         self.notes.append(&mut self.refused);
+    }
+
+    /// Leaves what setup has found or put back when it undid its own changes, and notes how it is removed.
+    pub(super) fn leave_undone(&mut self, project: Option<&Path>, call: &str) {
+        let scope = scope(project);
+        for file in self.planned.extract_if(.., |file| file.is_undone) {
+            self.notes.push(format!(
+                "{}: setup has undone its own changes already, so the entries in its form there are yours. \
+                 `{call} setup --remove{scope} --client {}`, without --yes, asks about them",
+                quoted(&file.now.path),
+                file.client,
+            ));
+        }
     }
 
     /// Shows the edits, and removes those of each file that the user agrees to. Returns whether something was removed, and the changes
@@ -225,8 +245,14 @@ impl PlannedFile {
     }
 }
 
+/// Returns the argument that names a project.
+fn scope(project: Option<&Path>) -> String {
+    let project = project.map(|project| shell_word(&project.to_string_lossy()));
+    project.map_or_else(String::new, |project| format!(" --project {project}"))
+}
+
 fn plan(client: &'static str, now: ConfigFile, found: Recognized) -> Result<PlannedFile, Failure> {
     let after = take_out(now.text.as_deref().unwrap_or_default(), &found.ours)?;
     now.may_be_replaced()?;
-    Ok(PlannedFile { client, now, found, after })
+    Ok(PlannedFile { client, now, found, after, is_undone: false })
 }

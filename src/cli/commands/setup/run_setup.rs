@@ -142,8 +142,10 @@ impl LockedRecords {
         if let Err(error) = records.sweep() {
             tracing::warn!(%error, "the leftovers of a killed setup stay");
         }
-        records.keep_made().map_err(|error| no_state(&error))?;
-        Ok(Self { records, _lock: lock })
+        // What a full disk lets it make, and no more, goes with the lock.
+        let locked = Self { records, _lock: lock };
+        locked.records.keep_made().map_err(|error| no_state(&error))?;
+        Ok(locked)
     }
 }
 

@@ -20,7 +20,7 @@ fn servers(entry: Option<Value>) -> ExaminedFile {
     let expected = Some(json!({ "command": "/own/cli-team-bridge", "timeout": 150_000 }));
     let key = "servers.bridge".to_owned();
     let written = Ok(Written { entry, key, expected, ..Written::default() });
-    ExaminedFile { path: "/f.json".into(), scope: Scope::User, written }
+    ExaminedFile { path: "/f.json".into(), scope: Scope::User, written, opening: None }
 }
 
 fn settings(missing: &[&str], of_project: bool) -> ExaminedFile {
@@ -28,7 +28,7 @@ fn settings(missing: &[&str], of_project: bool) -> ExaminedFile {
     let missing = missing.iter().map(|list| (*list).to_owned()).collect();
     let written = Ok(Written { lists, missing, ..Written::default() });
     let scope = if of_project { Scope::Project } else { Scope::User };
-    ExaminedFile { path: "/s.json".into(), scope, written }
+    ExaminedFile { path: "/s.json".into(), scope, written, opening: None }
 }
 
 /// Takes no arguments, too.
@@ -74,7 +74,7 @@ fn wrong_arguments_are_named_with_what_corrects_them() {
         let expected = json!({ "command": "/own/cli-team-bridge", "args": ["orchestrator"] });
         let (entry, expected) = (Some(entry), Some(expected));
         let written = Written { entry, key: "k".to_owned(), expected, ..Written::default() };
-        ExaminedFile { path: "/f.json".into(), scope, written: Ok(written) }
+        ExaminedFile { path: "/f.json".into(), scope, written: Ok(written), opening: None }
     };
     let check = |scope: Scope, says: &str, remedy: &str| {
         let findings = judged(vec![file(scope)]);
@@ -262,7 +262,7 @@ fn hooks_beside_the_entry_in_one_file_are_found() {
         let (servers, settings) = (servers.written.unwrap(), settings.written.unwrap());
         let written = Written { lists: settings.lists, missing: settings.missing, ..servers };
         let scope = if of_project { Scope::Project } else { Scope::User };
-        ExaminedFile { path: "/f.json".into(), scope, written: Ok(written) }
+        ExaminedFile { path: "/f.json".into(), scope, written: Ok(written), opening: None }
     };
     let lacking = ["permissions.allow", "hooks.Stop"];
     let of_user = file(whole(), &["hooks.Stop"], false);
@@ -299,6 +299,7 @@ fn a_file_that_cannot_be_read_is_a_problem() {
             why: "it does not parse".to_owned(),
             remedy: "correct /f.json".to_owned(),
         }),
+        opening: None,
     };
     let findings = judged(vec![unreadable]);
     assert_eq!(findings.len(), 1, "setup would refuse it: {findings:?}");
@@ -316,4 +317,26 @@ fn beside_an_entry_of_another_author_nothing_is_missing_that_setup_would_add() {
         let files = || vec![servers(Some(entry.clone())), settings(&["permissions.allow"], false)];
         assert_eq!(levels(files()), [("entry", level)], "{entry}");
     }
+}
+
+/// Setup would refuse the client, and change nothing.
+#[test]
+fn what_lets_setup_change_a_file_comes_before_setup() {
+    let opening = || Some("make /d writable (`chmod u+w`)".to_owned());
+    let closed = |file: ExaminedFile| ExaminedFile { opening: opening(), ..file };
+    let remedy = |files: Vec<ExaminedFile>, check: &str| {
+        let found = judged(files).into_iter().find(|found| found.check == check).unwrap();
+        found.remedy.unwrap()
+    };
+    let whole = || Some(json!({ "command": "/own/cli-team-bridge", "timeout": 150_000 }));
+    let set_up = "run `cli-team-bridge setup --client claude-code`";
+    let both = format!("make /d writable (`chmod u+w`), then {set_up}");
+    assert_eq!(remedy(vec![closed(servers(None))], "entry"), both);
+    let missing = || settings(&["permissions.allow"], false);
+    assert_eq!(remedy(vec![servers(whole()), closed(missing())], "permission"), both);
+    // A file that is complete is not written.
+    assert_eq!(remedy(vec![closed(servers(whole())), missing()], "permission"), set_up);
+    let gone = Some(json!({ "command": "/gone/cli-team-bridge" }));
+    let corrected = format!("{both}, which sets its program to `/own/cli-team-bridge`");
+    assert_eq!(remedy(vec![closed(servers(gone))], "entry"), corrected);
 }

@@ -24,7 +24,8 @@ impl Actor {
         let (session, is_of_trial) = (&session.id, agent.is_on_trial);
         let last = LastConversation { connection: &connection, session, is_of_trial };
         let left = stop_agent::stop(&child, Some(last), mode, &agent.force_stop).await;
-        ProcessEnd { unwritten, ..ProcessEnd::new(Departure::Stopped, left) }
+        let detail = left.or_else(|| agent.why_stopped());
+        ProcessEnd { unwritten, ..ProcessEnd::new(Departure::Stopped, detail) }
     }
 
     /// Handles the end of the connection: the process ends too, or is killed. A stop has its own deadlines.
@@ -65,7 +66,7 @@ impl Actor {
         if self.stopping_since.is_some() || self.agent.force_stop.is_cancelled() {
             return ProcessEnd {
                 unwritten: self.unwritten,
-                ..ProcessEnd::new(Departure::Stopped, None)
+                ..ProcessEnd::new(Departure::Stopped, self.agent.why_stopped())
             };
         }
         let detail = exit_report(&self.process.child, &exit.to_string(), &self.agent.secrets);

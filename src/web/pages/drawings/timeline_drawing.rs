@@ -10,7 +10,7 @@ use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::{one_line, quoted};
 use crate::domain::time::iso8601;
 use crate::view::{
-    Board, DIED, Moment, StatusLook, Stretch, StretchKind, ended_with_process, span,
+    Board, DIED, Moment, StatusLook, Stretch, StretchKind, Trouble, ended_with_process, span,
 };
 use crate::web::pages::View;
 use crate::web::pages::parts::{MOST_ROWS, clock, tone};
@@ -103,16 +103,23 @@ fn newest_first(shown: &[Stretch]) -> Vec<&Stretch> {
 type Prompts<'a> = BTreeMap<&'a str, &'a str>;
 
 /// The names of the lanes stay in sight when the drawing is scrolled.
-fn names(lanes: &[&str], height: i64) -> Markup {
+fn names(lanes: &[&str], board: &Board, height: i64) -> Markup {
     html! {
         svg.names aria-hidden="true" preserveAspectRatio="xMinYMin slice" width=(NAMES) height=(height) viewBox={ "0 0 " (NAMES) " " (height) } {
             @for (index, lane) in lanes.iter().enumerate() {
                 @let y = TOP + LANE * at(index);
                 line."l-grid" x1="0" x2=(NAMES) y1=(y) y2=(y) {}
                 text."t-bold" x="6" y=(y + 24) { (cut(lane, 18)) }
+                @if let Some(trouble) = trouble_of(lane, board) { text."t-soft" x="6" y=(y + 40) { "✗ " (trouble.word()) } }
             }
         }
     }
+}
+
+/// Returns in a word what is wrong with a member whose lane may be empty since then.
+fn trouble_of(name: &str, board: &Board) -> Option<Trouble> {
+    let row = board.members.iter().find(|row| row.name == name)?;
+    Trouble::of(&row.state, &row.kind)
 }
 
 /// Draws stretches of time.
@@ -125,6 +132,13 @@ pub(in crate::web::pages) fn timeline_drawing(stretches: &[Stretch], board: &Boa
     for stretch in shown {
         if !lanes.contains(&stretch.member.as_str()) && lanes.len() < LANES {
             lanes.push(&stretch.member);
+        }
+    }
+    // One that does not end its turn may have no stretch among the last ones.
+    let troubled = board.members.iter().filter(|row| trouble_of(&row.name, board).is_some());
+    for row in troubled {
+        if !lanes.contains(&row.name.as_str()) && lanes.len() < LANES {
+            lanes.push(&row.name);
         }
     }
     lanes.sort_unstable();
@@ -143,7 +157,10 @@ pub(in crate::web::pages) fn timeline_drawing(stretches: &[Stretch], board: &Boa
     };
     let title = format!("{} of the last {}", counted(lanes.len(), "member"), span(scale.ms));
     html! {
-        (newest_drawing(&title, &names(&lanes, height), (LEFT + WIDTH + 24, height), &content))
+        (newest_drawing(&title, &names(&lanes, board, height), (LEFT + WIDTH + 24, height), &content))
+        @for lane in &lanes {
+            @if let Some(trouble) = trouble_of(lane, board) { p { b { (lane) " is " (trouble.word()) } ": " (trouble.meaning()) "." } }
+        }
         p.empty { "A bar with a mark is work at a task, with how it ended (✓ ✗ -; ● goes on); one without a mark is a turn in which a member reads its messages; a dotted line is a wait for a message; ! is a question for permission." }
         details.body id="timeline-words" {
             summary { "The same in words, newest first" }

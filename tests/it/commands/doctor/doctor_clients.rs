@@ -272,3 +272,38 @@ async fn an_entry_that_is_switched_off_is_a_problem_until_that_is_undone() {
     let (_, report) = examined(&stage, &["--no-start"]).await;
     check(&report, ("claude-code", "entry"), "ok", "starts `", "");
 }
+
+#[tokio::test]
+async fn a_projects_part_of_an_entry_has_one_finding_for_what_it_switches_off_and_none_otherwise() {
+    let stage = stage();
+    let own = env!("CARGO_BIN_EXE_cli-team-bridge");
+    let entry = json!({ "command": own, "args": ["orchestrator"], "timeout": 150_000 });
+    let all = json!({ "mcpServers": { "bridge": entry } }).to_string();
+    for folder in [stage.home().join(".gemini"), stage.project().join(".gemini")] {
+        fs::create_dir_all(folder).unwrap();
+    }
+    fs::write(stage.home().join(".gemini/settings.json"), all).unwrap();
+    let part = json!({ "mcpServers": { "bridge": { "excludeTools": ["stop"] } } }).to_string();
+    fs::write(stage.project().join(".gemini/settings.json"), part).unwrap();
+    for folder in [stage.home().join(".codex"), stage.project().join(".codex")] {
+        fs::create_dir_all(folder).unwrap();
+    }
+    let trusted = format!("[projects.{:?}]\ntrust_level = 'trusted'\n", stage.project());
+    let entry = format!(
+        "[mcp_servers.bridge]\ncommand = {own:?}\nargs = ['orchestrator']\ntool_timeout_sec = 150\n{trusted}"
+    );
+    fs::write(stage.home().join(".codex/config.toml"), entry).unwrap();
+    let part = "[mcp_servers.bridge]\ntool_timeout_sec = 200\n";
+    fs::write(stage.project().join(".codex/config.toml"), part).unwrap();
+    let (_, report) = examined(&stage, &["--no-start"]).await;
+    let findings = report["findings"].as_array().unwrap();
+    let of = |client: &str| {
+        let of_client = findings.iter().filter(|one| one["name"] == client);
+        let of_entry = of_client.filter(|one| {
+            ["entry", "switched off", "timeout"].contains(&one["check"].as_str().unwrap())
+        });
+        of_entry.map(|one| (&one["check"], &one["level"])).collect::<Vec<_>>()
+    };
+    assert_eq!(of("gemini"), [(&json!("switched off"), &json!("problem"))], "{report:#}");
+    assert_eq!(of("codex"), [(&json!("entry"), &json!("ok"))], "{report:#}");
+}

@@ -232,6 +232,11 @@ async fn a_damaged_bus_is_named_and_nothing_of_a_bus_is_changed() {
     check(&report, ("bus", "sessions"), "ok", "none is live", "");
     check(&report, ("bus", "leftovers"), "ok", "", "");
     assert!(files(&stage.bus()) == before, "the bus is as it was");
+    // The next session makes what is missing.
+    fs::remove_dir(stage.bus().join("bell")).unwrap();
+    let (_, report) = examined(&stage, &["--no-start"]).await;
+    let is_closed = |finding: &Value| finding["check"] == "writable";
+    assert!(!report["findings"].as_array().unwrap().iter().any(is_closed), "{report:#}");
 
     let (log, mut bytes) = before
         .iter()
@@ -418,6 +423,7 @@ async fn below_an_agent_it_is_refused() {
 #[tokio::test]
 async fn a_person_sees_each_agent_at_work_and_then_a_report_with_remedies() {
     let stage = stage_of_trials().with_variable("GEMINI_API_KEY", "x");
+    install(&stage, "npm", "exit 0");
     let go = stage.home().join("go");
     let waits = format!("until [ -e {} ]; do /bin/sleep 0.05; done", go.display());
     install(&stage, "gemini", &format!("{waits}\n{}", speaks_acp(&stage)));

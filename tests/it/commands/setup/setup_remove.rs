@@ -128,7 +128,10 @@ async fn remove_leaves_entries_that_setup_never_wrote_however_often_it_runs() {
         let (is_done, said) = setup(&stage, &["--remove", "--yes"]).await;
         let hint = "setup --remove --client qwen` removes them";
         assert!(is_done && said.contains(hint), "{said}");
-        same(&before, &everything(&stage));
+        // It remembers that Gemini's entry is its user's.
+        let mut now = everything(&stage);
+        now.retain(|path, _| !path.starts_with(stage.home().join(".local")));
+        same(&before, &now);
     }
 }
 
@@ -347,4 +350,46 @@ async fn the_next_setup_removes_the_copies_that_a_killed_one_left() {
         fs::remove_file(folder.join(name)).unwrap();
     }
     assert_eq!(everything(&stage), before, "the record and its original stay");
+}
+
+/// A second removal, or one after a kill, has no records: what the first has put back must not go by its form.
+#[tokio::test]
+async fn a_second_remove_leaves_the_entry_that_the_first_has_put_back() {
+    for takes_over in [true, false] {
+        let stage = stage(&[("cursor", IDLE), ("claude", IDLE)]);
+        let own = env!("CARGO_BIN_EXE_cli-team-bridge");
+        let program = if takes_over { "/gone/cli-team-bridge" } else { own };
+        let entry = serde_json::json!({ "command": program, "args": ["orchestrator"] });
+        let cursor =
+            serde_json::json!({ "mcpServers": { "bridge": entry }, "mine": 1 }).to_string();
+        write(&stage, ".cursor/mcp.json", &cursor);
+        // Beside an entry of the user's, setup adds only permissions and hooks.
+        assert!(setup(&stage, &["--client", "claude-code", "--yes"]).await.0);
+        lose_records(&stage);
+        fs::remove_file(stage.home().join(".claude/settings.json")).unwrap();
+        let claude = read(&stage, ".claude.json");
+
+        let (is_done, said) = setup(&stage, &["--yes"]).await;
+        assert!(is_done, "{said}");
+        let clients = ["--remove", "--client", "cursor", "--client", "claude-code", "--yes"];
+        for _ in 0..3 {
+            let (is_done, said) = setup(&stage, &clients).await;
+            assert!(is_done, "{said}");
+            assert_eq!(read(&stage, ".cursor/mcp.json"), cursor, "{said}");
+            assert_eq!(read(&stage, ".claude.json"), claude, "{said}");
+        }
+        let (is_done, said) = setup(&stage, &clients).await;
+        assert!(is_done && said.contains("so the entries in its form there are yours"), "{said}");
+        // What the advice says: it asks. After that, nothing has to be remembered.
+        let mut terminal = Terminal::run_with(&stage, &["setup", "--remove"], (160, 300));
+        for file in [".claude.json", ".cursor/mcp.json"] {
+            terminal.until_shows(&format!("{file}\"? [y/N]")).await;
+            terminal.press("y\n");
+        }
+        assert_eq!(terminal.ended("next: restart the clients").await, Some(0));
+        let state = stage.home().join(".local/state/cli-team-bridge/setup");
+        let names = fs::read_dir(&state).unwrap().flatten();
+        let names: Vec<_> = names.map(|one| one.file_name().into_string().unwrap()).collect();
+        assert!(!names.iter().any(|name| name.ends_with(".undone")), "{names:?}");
+    }
 }

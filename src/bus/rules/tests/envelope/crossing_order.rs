@@ -185,6 +185,33 @@ fn a_note_from_another_project_is_no_longer_than_one_from_here_may_be() {
 }
 
 #[test]
+fn receipts_that_a_courier_found_replace_those_it_knew_and_no_newer_ones() {
+    let (mut po, mut web) = (project("po"), project("web"));
+    let (writer, alice) = (po.peer("writer"), web.peer("alice"));
+    let id = po.send(writer, "web:alice", "hello");
+    carry(&mut po, "po", &mut web, 2).unwrap();
+    let lead = po.state.live(&name("courier")).unwrap().id;
+    let states = |po: &World| -> Vec<_> {
+        po.state.crossed(&id).unwrap().receipts.iter().map(|one| one.state).collect()
+    };
+    let receipts = |state| vec![ReceiptElsewhere::of(name("alice"), state)];
+    let found = |before, now| {
+        let (id, before) = (id.clone(), receipts(before));
+        Operation::Crossing(Crossing::Found { id, before, receipts: receipts(now) })
+    };
+    let late = found(StateElsewhere::Unread, StateElsewhere::Unread);
+    assert!(po.ask(lead, late).is_empty(), "nothing new");
+    let late = found(StateElsewhere::Unread, StateElsewhere::Acked);
+    let (call, _) = web.take(alice);
+    web.settle(alice, call, true);
+    carry_receipts(&mut web, "web", &mut po);
+    assert_eq!(states(&po), [StateElsewhere::Seen]);
+    assert!(po.ask(lead, late).is_empty(), "the other courier was later there");
+    po.ask(lead, found(StateElsewhere::Seen, StateElsewhere::Acked));
+    assert_eq!(states(&po), [StateElsewhere::Acked]);
+}
+
+#[test]
 fn who_joins_later_does_not_change_what_the_team_goes_by() {
     let mut po = project("po");
     let mut new = po.joining(NameChoice::Chosen(name("mal")), MemberKind::Peer, &[]);

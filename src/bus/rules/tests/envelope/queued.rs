@@ -183,6 +183,35 @@ fn what_may_wait_and_one_member_got_at_once_goes_to_the_next_who_fits_if_it_dies
 }
 
 #[test]
+fn who_had_a_message_that_has_passed_on_still_answers_it() {
+    let mut world = World::new();
+    let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
+    let id = world.send_with(a, "@storage", queue());
+    let reply = |to: &str| sending_with(to, Envelope::default(), Some(&id));
+    let unknown = Refusal::UnknownMessage { id: id.clone() };
+    assert_eq!(world.refuse(b, reply("a")), unknown, "it had nothing");
+    lane(&mut world, b);
+    world.due();
+    world.take(b);
+    world.ask(None, Operation::Reap(vec![b.into()]));
+    lane(&mut world, c);
+    world.due();
+    let b = world.peer("b");
+    assert_eq!((world.unread("b"), world.unread("c")), (Vec::new(), vec![id.clone()]));
+    let answer = world.ask(b, reply("a"));
+    assert_eq!(
+        (&sent(&answer).reply_to, &sent(&answer).thread),
+        (&Some(id.clone()), &Some(id.clone()))
+    );
+    // What its sender has taken back stays unknown to who was not shown it.
+    let before = world.send(a, "b", "old");
+    let instead = Envelope { supersedes: Some(before.clone()), ..Envelope::default() };
+    world.ask(a, sending_with("b", instead, None));
+    let refused = world.refuse(b, sending_with("a", Envelope::default(), Some(&before)));
+    assert_eq!(refused, Refusal::UnknownMessage { id: before });
+}
+
+#[test]
 fn what_may_wait_waits_while_the_only_one_who_fits_does_not_respond() {
     let mut world = World::new();
     let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));

@@ -2,6 +2,7 @@
 
 use super::super::*;
 use crate::bus::rules::Description;
+use crate::bus::rules::tests::workflows::new_workflow;
 use crate::bus::state::Message;
 use crate::domain::member::PLAN_ROLE;
 use crate::domain::messaging::Signal;
@@ -276,4 +277,28 @@ fn the_lead_alone_is_told_what_concerns_the_team_and_a_dead_one_loses_none_of_it
     let first = world.state.lead().unwrap().id;
     world.reap(&[first]);
     assert_eq!(for_lead(&world, "third"), 2);
+}
+
+#[test]
+fn the_next_lead_of_a_name_is_told_once_of_workflows_that_the_last_one_has_not_read_about() {
+    let mut world = World::new();
+    let (boss, _) = orchestrator(&mut world, "boss", true);
+    let other = joins(&mut world, "other");
+    for _ in 0..12 {
+        world.ask(other, new_workflow());
+    }
+    let told = |events: &[Event]| {
+        notices(events, "boss").into_iter().filter(|text| text.contains("interrupted")).count()
+    };
+    assert_eq!(told(&world.reap(&[other])), 11, "ten, and one that counts the others");
+    // All are in its hands, and nothing proves that it has read them.
+    world.take(boss);
+    world.leave(boss);
+    let (boss, events) = orchestrator(&mut world, "boss", true);
+    assert_eq!(told(&events), 11);
+    let about =
+        |message: &&Message| message.more.as_ref().is_some_and(|more| more.reference.is_some());
+    let unread = || world.state.unread(&name("boss"));
+    assert_eq!(unread().filter(about).count(), 11, "and none of the last one beside them");
+    assert!(world.state.is_lead(boss));
 }

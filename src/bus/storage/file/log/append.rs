@@ -44,8 +44,8 @@ struct Target {
 }
 
 /// Why a segment that is open for reading alone takes no line.
-const ONLY_READ: &str = "it can only be read: its disk is mounted read-only, or its permissions forbid \
-    writing";
+const ONLY_READ: &str = "it can only be read: mount its disk so that it can be written to, or give your \
+    user the right to write to it (`chmod u+w`)";
 
 impl FileLog {
     pub(crate) fn append_decided(

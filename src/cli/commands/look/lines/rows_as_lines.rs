@@ -23,14 +23,11 @@ pub(in crate::cli::commands::look) fn member(row: &MemberRow, board: &Board) -> 
     let since = row.waits_since.filter(|_| row.state == "waiting");
     let since = since.map(|since| format!(" {}", ago(since, board.at))).unwrap_or_default();
     let state = format!("{}{since}", row.state.replace('_', " "));
-    vec![
-        format!("{} {}", StatusLook::of_member(row).mark, row.name),
-        row.kind_in_words(),
-        state,
-        unread,
-        usage,
-        if row.state == "waiting" { board.now_words(row) } else { board.doing_words(row) },
-    ]
+    let words = if row.state == "waiting" { board.now_words(row) } else { board.doing_words(row) };
+    // Of an idle member there may be no more to say.
+    let words = if words == state { String::new() } else { words };
+    let name = format!("{} {}", StatusLook::of_member(row).mark, row.name);
+    vec![name, row.kind_in_words(), state, unread, usage, words]
 }
 
 pub(in crate::cli::commands::look) fn task(row: &TaskRow, now: Moment) -> Vec<String> {

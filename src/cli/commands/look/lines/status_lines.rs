@@ -11,7 +11,7 @@ pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
     let mut lines = vec![summary(board)];
     let is_answerable = |need: &Need| need.kind.is_allowed_or_denied() && need.id.is_some();
     let heading = if board.needs_you.iter().any(is_answerable) {
-        "Needs you (`cli-team-bridge allow ID` or `deny ID` answers)"
+        "Needs you (`cli-team-bridge allow ID` or `deny ID` answers; no answer in time is a no)"
     } else {
         "Needs you"
     };
@@ -134,5 +134,9 @@ fn summary(board: &Board) -> String {
         some(totals.unread, counted(totals.unread, "unread message")),
         totals.used_in_words(),
     ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    let line = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    match line.strip_prefix("nobody") {
+        Some(rest) => format!("Nobody{rest}"),
+        None => line,
+    }
 }

@@ -10,9 +10,8 @@ use super::look::Look;
 use super::team_line::team_line;
 use super::{cells, key_hints, text_box};
 use crate::cli::commands::top::news::BusState;
-use crate::cli::commands::top::screen::{
-    Dialog, Item, Layout, LineKind, Pane, Screen, TextLine, wrapped,
-};
+use crate::cli::commands::top::screen::{Dialog, Item, Layout, LineKind, Pane, Screen, TextLine};
+use crate::cli::output::wrapped;
 use crate::domain::text::counted::counted_as;
 use crate::view::LiveKind;
 

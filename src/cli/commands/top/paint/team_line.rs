@@ -23,7 +23,7 @@ pub(super) fn team_line(screen: &Screen, board: &Board) -> String {
     };
     let (used, used_short) = used.unzip();
     let used = used.map(|used| format!("{used} {IN_ENDED_TURNS}"));
-    let (members, working) = (counted(totals.members, "member"), totals.working_in_words());
+    let (members, working) = (totals.members_counted(), totals.working_in_words());
     let some_of_them = working.as_ref().map(|working| format!("{members}, {working}"));
     // The forms of each part, the longest first, each with its rank: the highest goes first.
     let mut parts: Vec<Vec<(u8, String)>> = [

@@ -2,9 +2,9 @@
 
 use console::measure_text_width;
 
-use super::dialog_text::wrapped;
 use super::item::Item;
 use super::state::{Dialog, Screen};
+use crate::cli::output::wrapped;
 use crate::view::{Need, WayOut};
 
 /// Stands where there is no room for the rest.

@@ -15,7 +15,7 @@ mod tests;
 mod typed_line;
 mod window_rows;
 
-pub(super) use self::dialog_text::{LineKind, TextLine, wrapped};
+pub(super) use self::dialog_text::{LineKind, TextLine};
 pub(super) use self::item::Item;
 pub(super) use self::notice_end::NoticeEnd;
 pub(super) use self::pane::Pane;

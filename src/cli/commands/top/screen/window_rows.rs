@@ -1,9 +1,9 @@
 //! Which rows of the terminal show what.
 
-use super::dialog_text::wrapped;
 use super::item::Item;
 use super::pane::Pane;
 use super::state::{Dialog, Screen};
+use crate::cli::output::wrapped;
 
 /// The rows above the list: the team in one line, and the names of the panes.
 const HEAD: u16 = 2;
