@@ -113,13 +113,22 @@ pub(super) fn open_bus_in_use(directory: &Path) -> Result<Option<Bus>, BusError>
     log.map(|log| Bus::open(Box::new(log))).transpose()
 }
 
-/// Returns who keeps the order of a bus: none of a bus in files alone. The outer none means that there is no bus that was created here.
-pub(super) fn order_of(directory: &Path) -> Result<Option<Option<OrderedBy>>, LogError> {
+/// Who keeps the order of a bus.
+pub(super) enum KeptBy {
+    /// There is no bus that was created here.
+    Nobody,
+    /// The files themselves.
+    Files,
+    Server(OrderedBy),
+}
+
+/// Returns who keeps the order of a bus.
+pub(super) fn kept_by(directory: &Path) -> Result<KeptBy, LogError> {
     let disk: Arc<dyn Disk> = Arc::new(RealDisk);
     let origin = proven(Foreign::PutAside);
     let options = Options { origin, networks: Networks::Allowed, ..Options::default() };
     let log = FileLog::open_present(directory, &disk, options)?;
-    Ok(log.map(|log| log.order()))
+    Ok(log.map_or(KeptBy::Nobody, |log| log.order().map_or(KeptBy::Files, KeptBy::Server)))
 }
 
 /// Makes a bus the mirror of one that a server orders, or opens it if it is.

@@ -43,25 +43,21 @@ pub(crate) fn start_once(shared: &Arc<BusShared>) -> Result<(), BusError> {
 
 /// Links the host as long as the bus is open.
 fn keep_linked(shared: &Weak<BusShared>, order: &dyn Sequencer) {
+    let mut link = match order.link() {
+        Ok(link) => link,
+        Err(error) => return tracing::warn!("no link to the other machines: {error}"),
+    };
+    let mut keeper = Keeper { link: &mut *link, order, watch: HostWatch::default() };
     let mut trouble = false;
-    loop {
-        let linked = order.link().map_err(BusError::from).and_then(|mut link| {
-            let mut keeper = Keeper { link: &mut *link, order, watch: HostWatch::default() };
-            let ended = keeper.run(shared, &mut trouble);
-            if let (Ok(()), Some(host)) = (&ended, keeper.watch.leaving) {
-                // An error means that the others will find this host dead in some seconds.
-                let _ = link.leave(host, Instant::now() + wait_times::POLL_SERVER);
-            }
-            ended
-        });
-        let Err(error) = linked else { return };
-        if shared.strong_count() == 0 {
-            return;
-        }
+    while let Err(error) = keeper.run(shared, &mut trouble) {
         if !std::mem::replace(&mut trouble, true) {
             tracing::warn!("no link to the other machines of the team: {error}");
         }
-        std::thread::sleep(wait_times::POLL_SERVER);
+        keeper.link.wait_for_news(wait_times::POLL_SERVER);
+    }
+    if let Some(host) = keeper.watch.leaving {
+        // An error means that the others will find this host dead in some seconds.
+        let _ = keeper.link.leave(host, Instant::now() + wait_times::POLL_SERVER);
     }
 }
 

@@ -143,7 +143,10 @@ impl BusShared {
 
     /// Makes this another host, after the former one was buried.
     pub(crate) fn begin_host_anew(&self) -> Result<(), LogError> {
-        self.core().log.mirror().map_or(Ok(()), |mirror| mirror.begin_anew())
+        match self.core().log.mirror() {
+            Some(mirror) => mirror.begin_anew(),
+            None => Ok(()),
+        }
     }
 
     /// Says whether a mirror has a long text.

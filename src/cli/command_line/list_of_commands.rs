@@ -163,12 +163,12 @@ fn with_nearest_commands(mut error: clap::Error) -> clap::Error {
     }
     // `help` and a word that is none suggests nothing by itself.
     let known = Arguments::command();
-    let similar = match error.get(ContextKind::SuggestedSubcommand) {
-        Some(ContextValue::Strings(similar)) => similar.iter().map(String::as_str).collect(),
-        _ => {
-            let shown = known.get_subcommands().filter(|command| !command.is_hide_set());
-            shown.map(clap::Command::get_name).collect::<Vec<_>>()
-        }
+    let suggested = error.get(ContextKind::SuggestedSubcommand);
+    let similar = if let Some(ContextValue::Strings(similar)) = suggested {
+        similar.iter().map(String::as_str).collect()
+    } else {
+        let shown = known.get_subcommands().filter(|command| !command.is_hide_set());
+        shown.map(clap::Command::get_name).collect::<Vec<_>>()
     };
     let near = nearest(word, similar);
     if !near.is_empty() {

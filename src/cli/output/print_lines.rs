@@ -77,7 +77,9 @@ pub(crate) fn say_fitted(line: &str) {
     let size = terminal.features().is_attended().then(|| terminal.size_checked()).flatten();
     match size {
         Some((_, columns)) if columns > 0 => {
-            fitted(&seen(line), columns.into()).iter().for_each(|row| say(row));
+            for row in fitted(&seen(line), columns.into()) {
+                say(&row);
+            }
         }
         _ => say(line),
     }

@@ -29,12 +29,12 @@ pub(crate) fn perform(project: &Path, act: Act) -> Result<Outcome, Failure> {
     })
 }
 
+/// The tag of another project, and the address there as it was written.
+type Named = (Label, String);
+
 /// Returns the project in which an act is performed: a message to a member of another project of the user is written there. That one is
 /// named by its tag, and by what stands behind that.
-fn where_it_acts(
-    project: &Path,
-    act: Act,
-) -> Result<(PathBuf, Act, Option<(Label, String)>), Failure> {
+fn where_it_acts(project: &Path, act: Act) -> Result<(PathBuf, Act, Option<Named>), Failure> {
     if let Act::Send { to, text, priority, reply_to } = &act {
         let answered = reply_to.as_deref().map(MessageId::parse).transpose()?;
         if let Some(there) = letter_there(Some(project), to, answered)? {

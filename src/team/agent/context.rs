@@ -85,10 +85,11 @@ impl AgentContext {
 
     /// Returns the error of a task that is cancelled by the end of its agent; none if its agent stays.
     pub(crate) fn error_of_stop(&self) -> Option<TaskError> {
-        let is_asked =
-            |state: &State| state.session(self.session()).is_none_or(|live| live.stop.is_some());
         let why = self.why_stopped();
-        if why.is_none() && !self.bus().look(is_asked) {
+        let is_asked = self
+            .bus()
+            .look(|state| state.session(self.session()).is_none_or(|live| live.stop.is_some()));
+        if why.is_none() && !is_asked {
             return None;
         }
         let detail = why.map(|why| format!(": {why}")).unwrap_or_default();

@@ -33,7 +33,10 @@ impl LeadLedger {
 
     fn enter_event(&mut self, entry: &Entry, event: &Event) {
         match event {
-            Event::MemberJoined(joined) if joined.kind == MemberKind::Orchestrator => {
+            Event::MemberJoined(joined)
+                if joined.kind == MemberKind::Orchestrator
+                    && !self.orchestrators.contains_key(&joined.session) =>
+            {
                 self.joined += 1;
                 let runs_plan = joined.roles.iter().any(|role| role == PLAN_ROLE);
                 self.orchestrators.insert(joined.session, (runs_plan, false, self.joined));

@@ -45,6 +45,14 @@ struct StoredIdentity {
     order: Option<OrderedBy>,
 }
 
+impl StoredIdentity {
+    /// Says whether a newer version has written it.
+    fn is_newer(&self) -> bool {
+        let newest = if self.order.is_some() { MIRROR_FORMAT } else { BUS_FORMAT };
+        self.format > newest
+    }
+}
+
 /// The part of `bus.json` that all formats share.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct BusHeader {
@@ -121,7 +129,7 @@ pub(crate) fn raise(disk: &dyn Disk, directory: &Path) -> Result<(), LogError> {
             let replaced = replace(disk, directory, &raised);
             replaced.map_err(|error| failed("raise the format in", &path, error))
         }
-        Ok(identity) if identity.format > MIRROR_FORMAT => Err(LogError::Newer),
+        Ok(identity) if identity.is_newer() => Err(LogError::Newer),
         // No version opens a bus whose file is damaged, so the sessions that are here go on.
         Ok(_) | Err(_) => Ok(()),
     }
@@ -190,8 +198,9 @@ pub(crate) fn load(disk: &dyn Disk, directory: &Path) -> Result<Option<Uuid>, Lo
     };
     let identity: Option<StoredIdentity> = serde_json::from_slice(&text).ok();
     match identity {
-        Some(StoredIdentity { format, least, .. })
-            if format > MIRROR_FORMAT || least.is_some_and(|least| least > SNAPSHOT_LEVEL) =>
+        Some(identity)
+            if identity.is_newer()
+                || identity.least.is_some_and(|least| least > SNAPSHOT_LEVEL) =>
         {
             Err(LogError::Newer)
         }

@@ -165,7 +165,7 @@ impl Sequencer for PostgresOrder {
                 let source = std::sync::Arc::new(std::io::Error::other(lost));
                 return Err(LogError::OutcomeUnknown { source });
             }
-            std::thread::sleep(PAUSE);
+            connection.pause(PAUSE);
         }
     }
 

@@ -161,6 +161,7 @@ impl Connection {
     }
 
     /// Uses the connection until it has an answer, with an error that says what happened to the server.
+    #[expect(clippy::needless_pass_by_value, reason = "the callers write closures")]
     pub(super) fn run<T>(
         &mut self,
         until: Instant,
@@ -172,12 +173,13 @@ impl Connection {
                 Err(failed) if failed.is_refused() || Instant::now() + PAUSE >= until => {
                     return Err(self.error(failed));
                 }
-                Err(_) => std::thread::sleep(PAUSE),
+                Err(_) => self.pause(PAUSE),
             }
         }
     }
 
     /// Uses the connection once. After a failure the next use opens a new one.
+    #[expect(clippy::needless_pass_by_value, reason = "the callers write closures")]
     pub(super) fn attempt<T>(
         &mut self,
         until: Instant,
@@ -203,11 +205,18 @@ impl Connection {
         done.unwrap_or(Err(Failed::Late))
     }
 
+    /// Lets time pass before another attempt.
+    pub(super) fn pause(&self, time: Duration) {
+        if let Some(runtime) = &self.runtime {
+            runtime.block_on(async { tokio::time::sleep(time).await });
+        }
+    }
+
     /// Returns once a notification has come, at the latest after a time.
     pub(super) fn wait_for_news(&mut self, at_most: Duration) {
         let Self { runtime: Some(runtime), session, news, .. } = self else { return };
         if session.as_ref().is_none_or(|session| session.client.is_closed()) {
-            return std::thread::sleep(at_most);
+            return runtime.block_on(async { tokio::time::sleep(at_most).await });
         }
         // An error means that nothing came.
         let _ = runtime.block_on(async { tokio::time::timeout(at_most, news.notified()).await });

@@ -122,18 +122,18 @@ fn a_server_that_has_lost_lines_is_not_continued() {
 #[tokio::test(flavor = "multi_thread")]
 async fn members_on_two_hosts_exchange_messages_also_after_a_crash_of_the_server() {
     let Some(mut team) = tokio::task::block_in_place(Team::start) else { return };
-    let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let (one, other) = (team.open(here.path()), team.open(there.path()));
-    let (ann, ben) = (one.join_peer("ann").await, other.join_peer("ben").await);
+    let (near, far) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (first, second) = (team.open(near.path()), team.open(far.path()));
+    let (ann, ben) = (first.join_peer("ann").await, second.join_peer("ben").await);
     send(&ann, "ben", "hello over there").await.unwrap();
     assert_eq!(next(&ben).await, "hello over there");
     let long = "long ".repeat(40_000);
     send(&ben, "ann", &long).await.unwrap();
     assert!(next(&ann).await.starts_with("long long"));
     let hosts =
-        one.look(|state| [&ann, &ben].map(|member| state.host_of(member.session()).unwrap().id));
+        first.look(|state| [&ann, &ben].map(|member| state.host_of(member.session()).unwrap().id));
     assert_ne!(hosts[0], hosts[1]);
-    assert_eq!(one.host().unwrap().id, hosts[0]);
+    assert_eq!(first.host().unwrap().id, hosts[0]);
 
     tokio::task::block_in_place(|| team.server.kill());
     let away = send(&ben, "ann", "while it is away").await.unwrap_err();
@@ -148,12 +148,12 @@ async fn members_on_two_hosts_exchange_messages_also_after_a_crash_of_the_server
         parts.sort();
         parts.into_iter().flat_map(|part| std::fs::read(part).unwrap()).collect::<Vec<_>>()
     };
-    one.refresh().unwrap();
-    let (mine, theirs) = (log(here.path()), log(there.path()));
+    first.refresh().unwrap();
+    let (mine, theirs) = (log(near.path()), log(far.path()));
     let shorter = mine.len().min(theirs.len());
     assert!(shorter > 0 && mine[..shorter] == theirs[..shorter], "both mirrors hold the same");
-    one.close().await;
-    other.close().await;
+    first.close().await;
+    second.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -171,7 +171,7 @@ async fn a_claim_has_one_owner_across_hosts() {
         let hour = Duration::from_hours(1);
         let asked = call.open_request(format!("round {round}"), None, hour, hour).await.unwrap();
         call.answered().await;
-        let racing: Vec<_> = racers
+        let claiming: Vec<_> = racers
             .iter()
             .map(|racer| {
                 let (racer, asked) = (racer.clone(), asked.clone());
@@ -187,7 +187,7 @@ async fn a_claim_has_one_owner_across_hosts() {
             })
             .collect();
         let mut won = 0;
-        for claim in racing {
+        for claim in claiming {
             won += u32::from(claim.await.unwrap());
         }
         assert_eq!(won, 1, "round {round}");
@@ -261,11 +261,12 @@ async fn nothing_acknowledged_is_lost_or_doubled_while_the_server_dies_again_and
         }));
     }
     let killing = tokio::task::spawn_blocking(move || {
+        let (_sender, nothing) = std::sync::mpsc::channel::<()>();
         for death in 0..DEATHS {
             let pause = |bits: u64| Duration::from_millis(50 + (seed >> (8 * death + bits)) % 300);
-            std::thread::sleep(pause(0));
+            let _ = nothing.recv_timeout(pause(0));
             team.server.kill();
-            std::thread::sleep(pause(4));
+            let _ = nothing.recv_timeout(pause(4));
             team.server.restart();
         }
         team

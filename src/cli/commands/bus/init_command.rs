@@ -7,7 +7,9 @@ use clap::Args;
 use crate::bus::storage::OrderedBy;
 use crate::bus::storage::postgres;
 use crate::cli::commands::look::{Place, unusable};
+use crate::cli::open_bus::KeptBy;
 use crate::cli::{Failure, below_agent, open_bus, output, with_hint};
+use crate::domain::text::counted::counted;
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::domain::wait_times;
 
@@ -44,24 +46,24 @@ pub(super) fn run(arguments: &InitArguments) -> Result<(), Failure> {
         let what = format!("a team's name has 1 to {TEAM_BYTES} bytes and no control characters");
         return Err(with_hint(what, "name it with `--team`"));
     }
-    let present = open_bus::order_of(&directory)?;
-    if present == Some(None) {
+    let present = open_bus::kept_by(&directory)?;
+    if matches!(present, KeptBy::Files) {
         let what = format!("`{}` has a bus of its own already", project.root.shown());
         return Err(with_hint(what, "end its sessions and move `.claude/bridge` aside first"));
     }
     let until = Instant::now() + wait_times::SERVER;
     let order = postgres::make_team(&arguments.server, &team, until).map_err(unusable)?;
-    match present.flatten() {
-        Some(before) if before.team == order.team && before.epoch == order.epoch => {}
-        Some(before) => return Err(another(&before)),
-        None => {}
+    if let KeptBy::Server(before) = &present
+        && (&before.team, before.epoch) != (&order.team, order.epoch)
+    {
+        return Err(another(before));
     }
     let bus = open_bus::create_mirror(&directory, &order)?;
     let events = bus.fetch().map_err(|error| Failure::from(error.to_string()))?;
     output::say(&format!(
         "The team {team:?} is on {}; this machine has its {} now.",
         shown(&order)?,
-        crate::domain::text::counted::counted(events, "event")
+        counted(events, "event")
     ));
     Ok(())
 }

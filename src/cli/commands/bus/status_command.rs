@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::bus::storage::postgres;
 use crate::cli::commands::look::{Place, no_team, print_json, unusable};
+use crate::cli::open_bus::KeptBy;
 use crate::cli::{Failure, open_bus, output};
 use crate::domain::text::counted::counted;
 use crate::domain::wait_times;
@@ -43,9 +44,13 @@ pub(super) fn run(arguments: &StatusArguments) -> Result<(), Failure> {
     let place = &arguments.place;
     let (project, _) = place.project_and_proof()?;
     let directory = project.bus_directory();
-    let Some(order) = open_bus::order_of(&directory)? else {
-        output::tell(&no_team(&project.root));
-        return Ok(());
+    let order = match open_bus::kept_by(&directory)? {
+        KeptBy::Nobody => {
+            output::tell(&no_team(&project.root));
+            return Ok(());
+        }
+        KeptBy::Files => None,
+        KeptBy::Server(order) => Some(order),
     };
     let events_here = open_bus::open_bus_in_use(&directory)
         .map_err(|error| Failure::from(error.to_string()))?

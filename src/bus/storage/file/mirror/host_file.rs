@@ -56,7 +56,7 @@ impl HostFile {
         let _guard = locked(directory)?;
         match read(directory)? {
             Some(stored) if is_here(&stored) => Ok(Self { now: stored.now, was: stored.was }),
-            before => renew(directory, before),
+            before => Ok(renew(directory, before)),
         }
     }
 
@@ -68,7 +68,7 @@ impl HostFile {
             Some(stored) if stored.now.id != self.now.id => {
                 Self { now: stored.now, was: stored.was }
             }
-            before => renew(directory, before)?,
+            before => renew(directory, before),
         };
         Ok(())
     }
@@ -82,7 +82,7 @@ fn locked(directory: &Path) -> Result<Guard, LogError> {
     guard.ok_or_else(|| LogError::Busy { holder: lock.queue().holder() })
 }
 
-fn renew(directory: &Path, before: Option<Stored>) -> Result<HostFile, LogError> {
+fn renew(directory: &Path, before: Option<Stored>) -> HostFile {
     let mut was = before.map_or_else(Vec::new, |before| {
         let Stored { now, mut was, .. } = before;
         was.push(now.id);
@@ -96,7 +96,7 @@ fn renew(directory: &Path, before: Option<Stored>) -> Result<HostFile, LogError>
         // Who may only read the bus takes part in nothing, and is nobody's host.
         tracing::debug!("failed to record which host this is: {error}");
     }
-    Ok(HostFile { now, was })
+    HostFile { now, was }
 }
 
 /// Returns the machine's name, for people.
