@@ -93,7 +93,7 @@ impl AgentContext {
             return None;
         }
         let detail = why.map(|why| format!(": {why}")).unwrap_or_default();
-        Some(TaskError::new("cancelled", &format!("its agent was stopped{detail}")))
+        Some(TaskError::new("cancelled", format!("its agent was stopped{detail}")))
     }
 
     pub(crate) fn advice(&self) -> Advice<'_> {

@@ -170,7 +170,7 @@ async fn where_no_team_is_the_message_waits_until_one_begins() {
     let said = done(&po, &["trace", id]).await;
     assert!(said.contains("    not delivered: nobody got it\n"), "{said}");
     let said = done(&po, &["messages", "--thread", id]).await;
-    assert!(said.contains(": undelivered web:alise\n"), "{said}");
+    assert!(said.contains(": undelivered to web:alise\n"), "{said}");
     alice.close().await;
     lead.close().await;
 }

@@ -141,15 +141,14 @@ async fn members_on_two_hosts_exchange_messages_also_after_a_crash_of_the_server
     tokio::task::block_in_place(|| team.server.restart());
     send(&ben, "ann", "after the crash").await.unwrap();
     assert_eq!(next(&ann).await, "after the crash");
-    let log = |directory: &Path| {
-        let log = directory.join(".claude/bridge/log");
-        let parts = std::fs::read_dir(log).unwrap().flatten();
+    let written = |directory: &Path| {
+        let parts = std::fs::read_dir(directory.join(".claude/bridge/log")).unwrap().flatten();
         let mut parts: Vec<_> = parts.map(|part| part.path()).collect();
         parts.sort();
         parts.into_iter().flat_map(|part| std::fs::read(part).unwrap()).collect::<Vec<_>>()
     };
     first.refresh().unwrap();
-    let (mine, theirs) = (log(near.path()), log(far.path()));
+    let (mine, theirs) = (written(near.path()), written(far.path()));
     let shorter = mine.len().min(theirs.len());
     assert!(shorter > 0 && mine[..shorter] == theirs[..shorter], "both mirrors hold the same");
     first.close().await;
@@ -161,13 +160,13 @@ async fn a_claim_has_one_owner_across_hosts() {
     let Some(team) = tokio::task::block_in_place(Team::start) else { return };
     let directories: Vec<_> = (0..4).map(|_| tempfile::tempdir().unwrap()).collect();
     let buses: Vec<_> = directories.iter().map(|directory| team.open(directory.path())).collect();
-    let asker = buses[0].join_peer("asker").await;
+    let requester = buses[0].join_peer("asker").await;
     let mut racers = Vec::new();
     for (number, bus) in buses.iter().enumerate() {
         racers.push(bus.join_peer(&format!("racer-{number}")).await);
     }
     for round in 0..10 {
-        let mut call = asker.call();
+        let mut call = requester.call();
         let hour = Duration::from_hours(1);
         let asked = call.open_request(format!("round {round}"), None, hour, hour).await.unwrap();
         call.answered().await;
