@@ -387,8 +387,8 @@ async fn a_second_remove_leaves_the_entry_that_the_first_has_put_back() {
             terminal.press("y\n");
         }
         assert_eq!(terminal.ended("next: restart the clients").await, Some(0));
-        let state = stage.home().join(".local/state/cli-team-bridge/setup");
-        let names = fs::read_dir(&state).unwrap().flatten();
+        let records = stage.home().join(".local/state/cli-team-bridge/setup");
+        let names = fs::read_dir(&records).unwrap().flatten();
         let names: Vec<_> = names.map(|one| one.file_name().into_string().unwrap()).collect();
         assert!(!names.iter().any(|name| name.ends_with(".undone")), "{names:?}");
     }
