@@ -106,11 +106,15 @@ pub(super) fn open_present_bus(directory: &Path) -> Result<Option<Bus>, BusError
 /// Opens an existing bus for a person who acts on its team, and never creates one; `None` if it is missing or foreign. Whoever created it
 /// has decided whether it may be on a network file system.
 pub(super) fn open_bus_in_use(directory: &Path) -> Result<Option<Bus>, BusError> {
+    open_own(directory)?.map(|log| Bus::open(Box::new(log))).transpose()
+}
+
+/// Opens the log of an existing bus that was created here, for a person. It may be on a network file system.
+fn open_own(directory: &Path) -> Result<Option<FileLog>, LogError> {
     let disk: Arc<dyn Disk> = Arc::new(RealDisk);
     let origin = proven(Foreign::PutAside);
     let options = Options { origin, networks: Networks::Allowed, ..Options::default() };
-    let log = FileLog::open_present(directory, &disk, options)?;
-    log.map(|log| Bus::open(Box::new(log))).transpose()
+    FileLog::open_present(directory, &disk, options)
 }
 
 /// Who keeps the order of a bus.
@@ -124,11 +128,17 @@ pub(super) enum KeptBy {
 
 /// Returns who keeps the order of a bus.
 pub(super) fn kept_by(directory: &Path) -> Result<KeptBy, LogError> {
-    let disk: Arc<dyn Disk> = Arc::new(RealDisk);
-    let origin = proven(Foreign::PutAside);
-    let options = Options { origin, networks: Networks::Allowed, ..Options::default() };
-    let log = FileLog::open_present(directory, &disk, options)?;
+    let log = open_own(directory)?;
     Ok(log.map_or(KeptBy::Nobody, |log| log.order().map_or(KeptBy::Files, KeptBy::Server)))
+}
+
+/// Brings the mirror of a shared bus up to date for a command that looks, unless a member's process here does so. Says why it could not.
+pub(super) fn fetch_for_window(directory: &Path) -> Option<String> {
+    let log = open_own(directory).ok()??;
+    if log.order().is_none() || FileLog::is_linked(directory) {
+        return None;
+    }
+    Bus::fetch_once(Box::new(log)).err().map(|error| error.to_string())
 }
 
 /// Makes a bus the mirror of one that a server orders, or opens it if it is.

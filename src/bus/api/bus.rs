@@ -109,6 +109,13 @@ impl Bus {
         Ok(self.last_seq())
     }
 
+    /// Brings a mirror up to date without taking part: nothing else is written. Blocks.
+    pub fn fetch_once(mut log: Box<dyn Log>) -> Result<(), BusError> {
+        let replica = log.open()?;
+        let (jobs, _) = mpsc::channel();
+        append_in_order::fetch(&BusShared::new(log, replica, jobs))
+    }
+
     /// Returns the number of the last event that is known here.
     pub fn last_seq(&self) -> u64 {
         self.shared.end_of_log().0 - 1

@@ -4,12 +4,14 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use super::judge_bus_place::{self, Closed, ClosedPart, NoBus};
-use super::{examine_rights, judge_bus, judge_sessions, judge_webhooks};
+use super::{examine_rights, judge_bus, judge_server, judge_sessions, judge_webhooks};
 use crate::bus::state::State;
 use crate::bus::storage::LogError;
 use crate::bus::storage::file::{Examined, Proof, SeenPresence, examine as examine_bus};
+use crate::bus::storage::postgres;
 use crate::config::Webhook;
 use crate::doctor::finding::{Finding, Fixing, Subject};
 use crate::domain::env_vars;
@@ -17,6 +19,7 @@ use crate::domain::ids::SessionId;
 use crate::domain::member::MemberKind;
 use crate::domain::text::counted::counted_as;
 use crate::domain::text::shown_path::ShownPath as _;
+use crate::domain::wait_times;
 use crate::sys::clock;
 use crate::sys::fs::{disk, network_fs, rights_of_others};
 use crate::sys::process::{self, descendants};
@@ -82,6 +85,10 @@ pub(crate) fn examine(
     }
     findings.extend(judge_bus_place::judge_read_only(directory, &not_writable(directory), &before));
     findings.extend(judge_bus::judge(&bus));
+    if let Some(order) = &bus.order {
+        let report = postgres::inspect(order, Instant::now() + wait_times::SERVER);
+        findings.push(judge_server::judge(order, report, bus.last_seq));
+    }
     if let Ok(state) = &bus.state {
         let now_ns = i128::from(clock::now().wall_ms) * 1_000_000;
         let suspended = suspended(state, &bus.presences);

@@ -147,6 +147,8 @@ mod tests {
             damaged_snapshots: Vec::new(),
             state: Ok(State::default()),
             presences: Vec::new(),
+            order: None,
+            last_seq: 0,
             no_wakeups: None,
         }
     }

@@ -9,6 +9,7 @@ pub(super) mod examine_rights;
 mod judge_bus;
 mod judge_bus_place;
 mod judge_client;
+mod judge_server;
 mod judge_sessions;
 mod judge_switches;
 mod judge_webhooks;

@@ -19,7 +19,7 @@ use super::{FileLog, Proof, bus_json, wakeup_files};
 use crate::bus::event::LogPosition;
 use crate::bus::state::State;
 use crate::bus::storage::session_standing::standing;
-use crate::bus::storage::{Log as _, LogError};
+use crate::bus::storage::{Log as _, LogError, OrderedBy};
 use crate::domain::ids::SessionId;
 use crate::sys::fs::disk;
 use crate::sys::fs::file_lock::LifeLock;
@@ -52,6 +52,10 @@ pub struct ExaminedBus {
     /// The state that the log yields, or why it yields none.
     pub state: Result<State, LogError>,
     pub presences: Vec<SeenPresence>,
+    /// Who keeps the order, if the bus is a mirror.
+    pub order: Option<OrderedBy>,
+    /// The number of the last event.
+    pub last_seq: u64,
     /// Why the system does not report changes of the log, if it does not; then members poll.
     pub no_wakeups: Option<String>,
 }
@@ -85,7 +89,9 @@ pub fn examine(directory: &Path, proof: &Proof) -> Result<Examined, LogError> {
     };
     let parts = log.parts()?;
     let damaged_snapshots = damaged_snapshots(&log);
-    let state = log.load().map(|replica| replica.state);
+    let loaded = log.load();
+    let last_seq = loaded.as_ref().map_or(0, |replica| replica.next_seq.saturating_sub(1));
+    let state = loaded.map(|replica| replica.state);
     Ok(Examined::Bus(Box::new(ExaminedBus {
         segments: parts.len(),
         bytes: walked.bytes,
@@ -94,6 +100,8 @@ pub fn examine(directory: &Path, proof: &Proof) -> Result<Examined, LogError> {
         is_partly_read: walked.is_partly_read,
         damaged_snapshots,
         presences: presences(&log, state.as_ref().ok())?,
+        order: log.order(),
+        last_seq,
         state,
         no_wakeups: wakeup_files::watch_log(&directory.join("log"), Arc::new(|| {}))
             .err()

@@ -29,6 +29,9 @@ use crate::domain::time::Now;
 use crate::sys::fs::disk::{self, Disk};
 use crate::sys::fs::file_lock::LockFile;
 
+/// The lock of the process that links the host of a mirror to the others.
+const HOST_LOCK: &str = "host.lock";
+
 /// The log of one project in files, as one process uses it.
 pub struct FileLog {
     pub(super) directory: PathBuf,
@@ -84,6 +87,12 @@ impl FileLog {
     /// Returns who keeps the order, if the bus is a mirror.
     pub fn order(&self) -> Option<OrderedBy> {
         bus_json::order(&*self.disk, &self.directory)
+    }
+
+    /// Says whether a process links the host of a mirror to the others.
+    pub fn is_linked(directory: &Path) -> bool {
+        let lock = LockFile::open_present(&directory.join(HOST_LOCK));
+        lock.is_ok_and(|lock| matches!(lock.try_acquire(), Ok(None)))
     }
 
     /// Says whether a bus has this version's format: sessions of earlier formats would stop at what is new in it.
@@ -212,7 +221,7 @@ impl Log for FileLog {
     }
 
     fn host_turn(&self) -> Result<Arc<dyn WriteTurn>, LogError> {
-        let path = self.directory.join("host.lock");
+        let path = self.directory.join(HOST_LOCK);
         let lock = LockFile::open(&path).map_err(|error| failed("open", &path, error))?;
         Ok(Arc::new(FileWriteTurn::of(&lock, &self.directory)))
     }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::bus::storage::file::{Follower, Foreign, PresentBus, Proof};
 use crate::bus::storage::{LogError, OnWakeup};
 use crate::cli::find_project::{self, Project};
-use crate::cli::{Failure, output, with_hint};
+use crate::cli::{Failure, open_bus, output, with_hint};
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::sys::fs::user_state_dir::StateDirectory;
 
@@ -41,6 +41,9 @@ pub(crate) fn open_project(
 ) -> Result<OpenedBus, Failure> {
     let project = find_project::find(named)?;
     let directory = project.bus_directory();
+    if let Some(why) = open_bus::fetch_for_window(&directory) {
+        output::tell(&format!("What is shown may be old: {why}"));
+    }
     let bus = match Follower::look_at(&directory, &whose(), on_change) {
         Ok(PresentBus::Readable(bus)) => Some(bus),
         Ok(PresentBus::Absent) => None,

@@ -1,0 +1,89 @@
+//! Judges the server that keeps the order of a bus, as it is seen from this machine. Pure.
+
+use crate::bus::storage::postgres::ServerReport;
+use crate::bus::storage::{LogError, OrderedBy};
+use crate::doctor::finding::{Finding, Subject};
+use crate::domain::text::counted::counted;
+
+const CHECK: &str = "server";
+
+/// Judges what a server said, or why it said nothing. `here` is the number of the last event of this mirror.
+pub(super) fn judge(
+    order: &OrderedBy,
+    report: Result<ServerReport, LogError>,
+    here: u64,
+) -> Finding {
+    let team = &order.team;
+    let report = match report {
+        Ok(report) => report,
+        Err(error @ LogError::Away { .. }) => {
+            let remedy = "start the server, or open the way to it; until then the team's tools only read, and nothing is lost";
+            return Finding::problem(&Subject::Bus, CHECK, error.to_string(), remedy);
+        }
+        Err(error) => {
+            let remedy = "correct that at the server, or its rights and the password (PGPASSWORD, ~/.pgpass) of this machine's role";
+            return Finding::problem(&Subject::Bus, CHECK, error.to_string(), remedy);
+        }
+    };
+    let ServerReport { server, version, round_trip, last_seq, .. } = &report;
+    let says = format!(
+        "{server} (PostgreSQL {version}), team {team:?}, {} µs for a round trip",
+        round_trip.as_micros()
+    );
+    let finding = match last_seq {
+        Some(there) if *there < here => {
+            let lost = format!(
+                "{says}: it has {}, and this machine knows {here}: it was restored from a backup, or a failover lost the rest",
+                counted(*there, "event")
+            );
+            Finding::problem(&Subject::Bus, CHECK, lost, KEEP_AND_BEGIN)
+        }
+        Some(_) => Finding::ok(&Subject::Bus, CHECK, says),
+        None => {
+            let other = format!("{says}: it does not have the team that this machine knows");
+            Finding::problem(&Subject::Bus, CHECK, other, KEEP_AND_BEGIN)
+        }
+    };
+    finding
+        .with_fact("server", server.as_str())
+        .with_fact("team", team.as_str())
+        .with_fact("round_trip_us", u64::try_from(round_trip.as_micros()).unwrap_or(u64::MAX))
+}
+
+/// What helps a machine that knows more than its server.
+const KEEP_AND_BEGIN: &str = "end the sessions of this machine, move `.claude/bridge` aside, which keeps what only it knows, and run \
+                              `cli-team-bridge bus init` again";
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::doctor::finding::Level;
+
+    #[test]
+    fn a_server_that_is_away_or_has_lost_events_is_a_problem_with_a_remedy() {
+        let order = OrderedBy {
+            server: "postgres://bridge@db/agents".into(),
+            team: "shop".into(),
+            epoch: uuid::Uuid::nil(),
+        };
+        let report = |last_seq| ServerReport {
+            server: "db:5432/agents".into(),
+            version: "15.18".into(),
+            round_trip: Duration::from_micros(250),
+            synchronous_commit: "on".into(),
+            last_seq,
+            hosts: Vec::new(),
+        };
+        let level = |report, here| judge(&order, report, here).level;
+        assert_eq!(level(Ok(report(Some(9))), 9), Level::Ok);
+        assert_eq!(level(Ok(report(Some(9))), 7), Level::Ok, "it is fetched");
+        assert_eq!(level(Ok(report(Some(9))), 10), Level::Problem);
+        assert_eq!(level(Ok(report(None)), 0), Level::Problem);
+        let away = LogError::Away { server: "db:5432/agents".into(), reason: "refused".into() };
+        let finding = judge(&order, Err(away), 3);
+        assert_eq!(finding.level, Level::Problem);
+        assert!(finding.says.contains("cannot be reached"), "{}", finding.says);
+    }
+}
