@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::{Failure, hidden_agents, load_config};
 use crate::bus::storage::file::known_buses;
-use crate::bus::storage::file::{BUS_JSON, FileLog, Foreign, Networks, Options, Origin, Proof};
+use crate::bus::storage::file::{
+    BUS_JSON, FileLog, Foreign, Networks, NewOrder, Options, Origin, Proof,
+};
 use crate::bus::storage::{LogError, OrderedBy};
 use crate::bus::{Bus, BusError, Joining, Membership};
 use crate::config::Config;
@@ -144,7 +146,7 @@ pub(super) fn fetch_for_window(directory: &Path) -> Option<String> {
 /// Makes a bus the mirror of one that a server orders, or opens it if it is.
 pub(super) fn create_mirror(directory: &Path, order: &OrderedBy) -> Result<Bus, Failure> {
     let origin = proven(foreign(false));
-    let options = Options { origin, order: Some(order.clone()), ..Options::default() };
+    let options = Options { origin, order: NewOrder::Server(order.clone()), ..Options::default() };
     let log = FileLog::open(directory, Arc::new(RealDisk), options)?;
     Bus::open(Box::new(log)).map_err(|error| error.to_string().into())
 }

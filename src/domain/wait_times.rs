@@ -131,6 +131,12 @@ pub const POLL_SERVER: Duration = Duration::from_secs(1);
 /// The lease of a machine beats.
 pub const HOST_BEAT: Duration = Duration::from_secs(2);
 
+/// Another process renews the lease of a machine in the place of one that has not done so for this time.
+pub const HOST_STANDS_STILL: Duration = Duration::from_secs(6);
+
+/// A machine buries another only after it has itself seen that it is silent for this time.
+pub const HOST_WATCHED: Duration = Duration::from_secs(4);
+
 /// A machine whose lease has not beaten for this time is dead.
 pub const HOST_SILENT: Duration = Duration::from_secs(30);
 

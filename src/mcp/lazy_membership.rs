@@ -6,6 +6,7 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
 
 use super::error::ToolError;
+use crate::bus::rules::Refusal;
 use crate::bus::storage::LogError;
 use crate::bus::{BusError, Membership};
 use crate::domain::ids::SessionId;
@@ -68,7 +69,15 @@ impl LazyMembership {
 
     /// Handles a failed call: after the bus was removed the membership is void, and the next call takes one on the new bus.
     pub(super) fn call_failed(&self, error: &ToolError) {
-        if matches!(error, ToolError::Bus(BusError::Log(LogError::Removed))) {
+        let is_void = match error {
+            ToolError::Bus(BusError::Log(LogError::Removed)) => true,
+            // A machine that was out of reach for too long: its sessions have ended, and their clients go on.
+            ToolError::Bus(BusError::Refused(Refusal::Left)) => {
+                self.current().is_some_and(|current| current.bus().host().is_some())
+            }
+            _ => false,
+        };
+        if is_void {
             let taking = self.taking().clone();
             self.renew(&taking);
         }

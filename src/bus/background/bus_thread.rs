@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 use super::agents_json;
 use super::append_in_order::append_in_order;
 use super::heartbeats::{HeartbeatIntervals, Heartbeats, HeartbeatsSeen, ObservedSession};
+use super::link_host;
 use super::look_at_members::CheckSchedule;
 use crate::bus::error::BusError;
 use crate::bus::rules::{Command, Operation};
@@ -90,6 +91,7 @@ impl Worker {
                 && let Some(closing) = self.work(&shared, job)
             {
                 self.write_view(&shared, true);
+                link_host::leave(&shared);
                 // The caller may be gone.
                 let _ = closing.send(());
                 return;

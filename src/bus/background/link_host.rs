@@ -1,8 +1,9 @@
 //! The link of a host to the others: one process of each host renews its lease, brings what is new, and finds out which hosts are dead.
 //!
-//! Which process does so is decided by a lock of the mirror, which the system frees when its holder ends: the next one takes over at
-//! once. A host is buried by one that has watched it be silent, or without its connection, for as long as that takes; the row of its
-//! lease decides, so either its next beat or the burial counts. Whoever buries it then ends its sessions on the bus.
+//! Which process does so is decided by a lock of the mirror, which the system frees when its holder ends. Where the holder is stopped, the
+//! others stand in for it. A host is buried by one that has seen it be silent, or without its connection, for as long as that takes by the
+//! server's clock; the row of its lease decides, so either its next beat or the burial counts. Whoever buries it then ends its sessions on
+//! the bus.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -12,8 +13,8 @@ use std::time::{Duration, Instant};
 use super::append_in_order::{append_in_order, pull};
 use crate::bus::error::BusError;
 use crate::bus::rules::{Command, DeadSession, Operation};
-use crate::bus::shared::{BusShared, no_thread};
-use crate::bus::storage::{HostLease, HostLink, Sequencer, TeamOfHosts};
+use crate::bus::shared::{BusShared, Core, no_thread};
+use crate::bus::storage::{HostLease, HostLink, Presence, Sequencer, TeamOfHosts};
 use crate::domain::ids::SessionId;
 use crate::domain::member::HostId;
 use crate::domain::wait_times;
@@ -28,36 +29,80 @@ pub(crate) fn start_once(shared: &Arc<BusShared>) -> Result<(), BusError> {
     if shared.is_linking.swap(true, Ordering::AcqRel) {
         return Ok(());
     }
-    let turn = shared.core().log.host_turn()?;
+    let turn = shared.core().log.try_to_link()?;
+    if turn.is_some() && !has_live_sessions(shared) {
+        // The lease of the host that this mirror was may be buried, or soon will be.
+        shared.begin_host_anew()?;
+    }
     let shared = Arc::downgrade(shared);
-    let run = move || {
-        if let Err(error) = turn.wait() {
-            return tracing::warn!("failed to link this host to the others: {error}");
-        }
-        keep_linked(&shared, &*order);
-        turn.release();
-    };
+    let run = move || keep_linked(&shared, &*order, turn);
     let started = std::thread::Builder::new().name("bus-hosts".into()).spawn(run);
     started.map(drop).map_err(|error| no_thread(error).into())
 }
 
-/// Links the host as long as the bus is open.
-fn keep_linked(shared: &Weak<BusShared>, order: &dyn Sequencer) {
+/// Gives the lease of this host back at the end of its process. If another process of the host goes on, its next beat takes it again.
+pub(crate) fn leave(shared: &BusShared) {
+    let host = shared.core().log.host();
+    let (Some(order), Some(host)) = (&shared.order, host) else { return };
+    if !shared.is_keeper.swap(false, Ordering::AcqRel) {
+        return;
+    }
+    let until = Instant::now() + wait_times::POLL_SERVER;
+    let left = order.link().and_then(|mut link| link.leave(host.id, until));
+    if let Err(error) = left {
+        // The others will find this host dead in some seconds.
+        tracing::debug!("failed to give the lease of this host back: {error}");
+    }
+}
+
+/// Says whether a process of this host holds the presence of one of its live sessions.
+fn has_live_sessions(shared: &BusShared) -> bool {
+    let mut core = shared.core();
+    let Core { log, replica, .. } = &mut *core;
+    let Some(here) = log.host() else { return false };
+    let state = &replica.state;
+    let is_here = |id: &SessionId| state.host_of(*id).is_some_and(|its| its.id == here.id);
+    let mut of_here = state.session_ids().filter(is_here);
+    of_here.any(|id| log.held(id) == Presence::Held)
+}
+
+/// Links the host as long as the bus is open, whenever it is this process's turn.
+fn keep_linked(shared: &Weak<BusShared>, order: &dyn Sequencer, mut turn: Option<Box<dyn Send>>) {
     let mut link = match order.link() {
         Ok(link) => link,
         Err(error) => return tracing::warn!("no link to the other machines: {error}"),
     };
-    let mut keeper = Keeper { link: &mut *link, order, watch: HostWatch::default() };
+    let mut keeper =
+        Keeper { link: &mut *link, order, watch: HostWatch::default(), last_beat: None };
     let mut trouble = false;
-    while let Err(error) = keeper.run(shared, &mut trouble) {
-        if !std::mem::replace(&mut trouble, true) {
-            tracing::warn!("no link to the other machines of the team: {error}");
+    loop {
+        let Some(shared) = shared.upgrade() else { return };
+        if turn.is_none() {
+            // An error counts as another process that has it.
+            turn = shared.core().log.try_to_link().unwrap_or_default();
         }
+        let is_stopped = || {
+            let since = shared.core().log.since_host_beat();
+            since.is_some_and(|since| since >= wait_times::HOST_STANDS_STILL)
+        };
+        if shared.core().closed {
+            return;
+        }
+        shared.is_keeper.store(turn.is_some(), Ordering::Release);
+        if turn.is_some() || is_stopped() {
+            match keeper.round(&shared) {
+                Ok(()) if std::mem::replace(&mut trouble, false) => {
+                    tracing::warn!("the link to the other machines of the team is back");
+                }
+                Ok(()) => {}
+                Err(error) if !std::mem::replace(&mut trouble, true) => {
+                    tracing::warn!("no link to the other machines of the team: {error}");
+                }
+                Err(error) => tracing::debug!("still no link: {error}"),
+            }
+        }
+        drop(shared);
         keeper.link.wait_for_news(wait_times::POLL_SERVER);
-    }
-    if let Some(host) = keeper.watch.leaving {
-        // An error means that the others will find this host dead in some seconds.
-        let _ = keeper.link.leave(host, Instant::now() + wait_times::POLL_SERVER);
     }
 }
 
@@ -65,39 +110,29 @@ struct Keeper<'a> {
     link: &'a mut dyn HostLink,
     order: &'a dyn Sequencer,
     watch: HostWatch,
+    last_beat: Option<Instant>,
 }
 
 impl Keeper<'_> {
-    /// Runs until the bus is closed, or the server is away.
-    fn run(&mut self, shared: &Weak<BusShared>, trouble: &mut bool) -> Result<(), BusError> {
-        let mut last_beat = None::<Instant>;
-        loop {
-            let Some(shared) = shared.upgrade() else {
-                return Ok(());
-            };
-            let until = Instant::now() + wait_times::SERVER;
-            let is_beat_due = last_beat.is_none_or(|last| last.elapsed() >= wait_times::HOST_BEAT);
-            let next_seq = if is_beat_due {
-                let since = last_beat.map_or(Duration::ZERO, |last| last.elapsed());
-                last_beat = Some(Instant::now());
-                self.beat(&shared, since, until)?
-            } else {
-                self.link.next_seq(until)?
-            };
-            if std::mem::replace(trouble, false) {
-                tracing::warn!("the link to the other machines of the team is back");
-            }
-            if next_seq > shared.end_of_log().0 {
-                // What another process of this machine has written needs no server.
-                shared.catch_up()?;
-                if next_seq > shared.end_of_log().0 {
-                    let pulled = shared.in_turn(|| pull(&shared, self.order));
-                    pulled?;
-                }
-            }
-            drop(shared);
-            self.link.wait_for_news(wait_times::POLL_SERVER);
+    /// Renews the lease if that is due, and brings what is new.
+    fn round(&mut self, shared: &BusShared) -> Result<(), BusError> {
+        let until = Instant::now() + wait_times::SERVER;
+        let since = self.last_beat.map(|last| last.elapsed());
+        let next_seq = if since.is_none_or(|since| since >= wait_times::HOST_BEAT) {
+            self.last_beat = Some(Instant::now());
+            self.beat(shared, since.unwrap_or_default(), until)?
+        } else {
+            self.link.next_seq(until)?
+        };
+        if next_seq > shared.end_of_log().0 {
+            // What another process of this machine has written needs no server.
+            shared.catch_up()?;
         }
+        // A server that knows less is told by what it answers.
+        if next_seq != shared.end_of_log().0 {
+            shared.in_turn(|| pull(shared, self.order))?;
+        }
+        Ok(())
     }
 
     /// Renews the lease, and buries hosts that are dead. Returns the seq of the next line.
@@ -110,7 +145,6 @@ impl Keeper<'_> {
         let Some(host) = shared.core().log.host() else {
             return Ok(0);
         };
-        self.watch.leaving = Some(host.id);
         let TeamOfHosts { next_seq, is_buried, others } = self.link.beat(&host, until)?;
         if is_buried {
             tracing::warn!(
@@ -119,6 +153,7 @@ impl Keeper<'_> {
             shared.begin_host_anew()?;
             return Ok(next_seq);
         }
+        shared.core().log.note_host_beat();
         for dead in self.watch.look(since, &others) {
             let is_buried = self.link.bury(dead.host.id, dead.beat, until)?;
             let sessions = sessions_of(shared, dead.host.id);
@@ -151,44 +186,29 @@ fn sessions_of(shared: &BusShared, host: HostId) -> Vec<DeadSession> {
 /// What one host has seen of the others.
 #[derive(Debug, Default)]
 struct HostWatch {
-    seen: BTreeMap<HostId, SeenHost>,
-    /// The lease to give back at the end.
-    leaving: Option<HostId>,
-}
-
-/// A host as it was last seen.
-#[derive(Clone, Copy, Debug)]
-struct SeenHost {
-    beat: i64,
-    /// How long it has been seen to be silent.
-    silent: Duration,
-    /// How long it has been seen to be without its connection; none if it never had one that could be seen.
-    apart: Option<Duration>,
+    /// The last beat of each, and how long it has been seen to stand still.
+    seen: BTreeMap<HostId, (i64, Duration)>,
 }
 
 impl HostWatch {
-    /// Takes in the leases of the others, `since` after the last look. Returns those that are dead. Unwatched time does not count.
+    /// Takes in the leases of the others, `since` after the last look. Returns those that are dead. Whoever looks must have seen the silence
+    /// itself for some beats: after an outage of the server all hosts look silent.
     fn look<'a>(&mut self, since: Duration, others: &'a [HostLease]) -> Vec<&'a HostLease> {
         let watched = since.min(wait_times::HOST_BEAT * 2);
         let mut seen = BTreeMap::new();
         let mut dead = Vec::new();
         for lease in others {
-            let before = self.seen.get(&lease.host.id);
-            let silent = match before {
-                Some(before) if before.beat == lease.beat => before.silent + watched,
+            let still = match self.seen.get(&lease.host.id) {
+                Some((beat, still)) if *beat == lease.beat => *still + watched,
                 _ => Duration::ZERO,
             };
-            let apart = match (lease.is_connected, before.and_then(|before| before.apart)) {
-                (Some(true), _) => Some(Duration::ZERO),
-                (Some(false), Some(apart)) => Some(apart + watched),
-                (_, before) => before,
-            };
-            let is_dead = silent >= wait_times::HOST_SILENT
-                || silent > Duration::ZERO && apart >= Some(wait_times::HOST_APART);
+            let is_apart = lease.is_connected == Some(false);
+            let patience = if is_apart { wait_times::HOST_APART } else { wait_times::HOST_SILENT };
+            let is_dead = lease.silent >= patience && still >= wait_times::HOST_WATCHED;
             if lease.is_buried || is_dead {
                 dead.push(lease);
             }
-            seen.insert(lease.host.id, SeenHost { beat: lease.beat, silent, apart });
+            seen.insert(lease.host.id, (lease.beat, still));
         }
         self.seen = seen;
         dead
@@ -200,43 +220,43 @@ mod tests {
     use super::*;
     use crate::domain::member::Host;
 
-    fn lease(beat: i64, is_connected: Option<bool>) -> HostLease {
+    fn lease(beat: i64, silent_s: u64, is_connected: Option<bool>) -> HostLease {
         let host = Host { id: HostId(uuid::Uuid::from_u128(1)), name: "there".into() };
-        HostLease { host, beat, is_connected, is_buried: false }
+        let silent = Duration::from_secs(silent_s);
+        HostLease { host, beat, silent, is_connected, is_buried: false }
     }
 
     /// Looks with every beat until the host is dead. Returns the seconds.
-    fn seconds_until_dead(watch: &mut HostWatch, lease: &HostLease) -> u64 {
+    fn seconds_until_dead(watch: &mut HostWatch, is_connected: Option<bool>) -> u64 {
+        let beat = wait_times::HOST_BEAT.as_secs();
         let mut seconds = 0;
-        while watch.look(wait_times::HOST_BEAT, std::slice::from_ref(lease)).is_empty() {
-            seconds += wait_times::HOST_BEAT.as_secs();
+        while watch.look(wait_times::HOST_BEAT, &[lease(1, seconds, is_connected)]).is_empty() {
+            seconds += beat;
         }
         seconds
     }
 
     #[test]
     fn a_host_without_its_connection_is_dead_soon_and_a_silent_one_later() {
-        let mut watch = HostWatch::default();
-        watch.look(Duration::ZERO, &[lease(1, Some(true))]);
-        assert!(seconds_until_dead(&mut watch, &lease(1, Some(false))) <= 10);
-
-        let mut watch = HostWatch::default();
-        let connected = seconds_until_dead(&mut watch, &lease(1, Some(true)));
-        assert!((30..=33).contains(&connected), "{connected}");
-        let mut watch = HostWatch::default();
-        let unknown = seconds_until_dead(&mut watch, &lease(1, None));
+        let apart = seconds_until_dead(&mut HostWatch::default(), Some(false));
+        assert!((8..=10).contains(&apart), "{apart}");
+        let connected = seconds_until_dead(&mut HostWatch::default(), Some(true));
+        assert!((30..=32).contains(&connected), "{connected}");
+        let unknown = seconds_until_dead(&mut HostWatch::default(), None);
         assert_eq!(unknown, connected, "behind a pooler");
     }
 
     #[test]
-    fn a_host_that_beats_lives_without_its_lock_and_time_that_nobody_watched_does_not_count() {
+    fn a_host_that_beats_lives_also_without_its_lock_or_after_an_outage_of_the_server() {
         let mut watch = HostWatch::default();
-        watch.look(Duration::ZERO, &[lease(1, Some(true))]);
-        for beat in 2..100 {
-            assert!(watch.look(wait_times::HOST_BEAT, &[lease(beat, Some(false))]).is_empty());
+        for beat in 1..100 {
+            let found = watch.look(wait_times::HOST_BEAT, &[lease(beat, 60, Some(false))]).len();
+            assert_eq!(found, 0, "{beat}");
         }
+        // A newcomer does not bury at first sight.
         let mut watch = HostWatch::default();
-        watch.look(Duration::ZERO, &[lease(1, Some(true))]);
-        assert!(watch.look(Duration::from_hours(1), &[lease(1, Some(true))]).is_empty());
+        assert!(watch.look(Duration::from_hours(1), &[lease(1, 60, Some(false))]).is_empty());
+        assert!(watch.look(wait_times::HOST_BEAT, &[lease(1, 62, Some(false))]).is_empty());
+        assert_eq!(watch.look(wait_times::HOST_BEAT, &[lease(1, 64, Some(false))]).len(), 1);
     }
 }

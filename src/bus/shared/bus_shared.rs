@@ -33,6 +33,8 @@ pub(crate) struct BusShared {
     pub(crate) queue: Mutex<Option<mpsc::Sender<Queued>>>,
     /// Whether this process links its host to the others, or waits to.
     pub(crate) is_linking: AtomicBool,
+    /// Whether this process has the turn to link its host to the others.
+    pub(crate) is_keeper: AtomicBool,
     /// The last failure to read the log that no command could report.
     pub(crate) trouble: ReadTrouble,
 }
@@ -49,6 +51,7 @@ impl BusShared {
             changed,
             queue: Mutex::default(),
             is_linking: AtomicBool::new(false),
+            is_keeper: AtomicBool::new(false),
             trouble: ReadTrouble::default(),
         }
     }

@@ -83,13 +83,7 @@ impl Core {
 /// Says whether a session is present. One of another host is for its host to say, and once that is dead, for the hosts that are left.
 fn presence(log: &mut dyn Log, state: &State, session: SessionId) -> Presence {
     match (state.host_of(session), log.host()) {
-        (Some(its), Some(here)) if its.id != here.id => {
-            if log.was_here(its.id) {
-                Presence::Free
-            } else {
-                Presence::Held
-            }
-        }
+        (Some(its), Some(here)) if its.id != here.id && !log.was_here(its.id) => Presence::Held,
         _ => log.held(session),
     }
 }

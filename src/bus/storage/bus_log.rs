@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{
     Appended, Decide, Durability, Hold, LogError, LogPosition, Mirror, Presence, Replica,
@@ -49,14 +50,22 @@ pub trait Log: Send {
         None
     }
 
-    /// Says whether a host was this mirror before: then none of its processes lives.
+    /// Says whether a host was this mirror before: then its sessions hold their presences here.
     fn was_here(&self, _host: HostId) -> bool {
         false
     }
 
-    /// Returns a handle that waits until this process is the one that links a mirror's host to the others.
-    fn host_turn(&self) -> Result<Arc<dyn WriteTurn>, LogError> {
-        Err(LogError::Removed)
+    /// Takes the turn to link a mirror's host to the others, if no process has it. Dropping it gives it back.
+    fn try_to_link(&self) -> Result<Option<Box<dyn Send>>, LogError> {
+        Ok(None)
+    }
+
+    /// Notes that the lease of a mirror's host has been renewed.
+    fn note_host_beat(&self) {}
+
+    /// Returns how long that was ago; none if it is not known.
+    fn since_host_beat(&self) -> Option<Duration> {
+        None
     }
 
     /// Returns a handle that waits for the turn to write, usable from another thread.

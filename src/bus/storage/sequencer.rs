@@ -94,6 +94,8 @@ pub struct HostLease {
     pub host: Host,
     /// Changes with each beat.
     pub beat: i64,
+    /// How long it has not beaten, by the server's clock and since the server runs.
+    pub silent: Duration,
     /// Whether the connection that holds it is open; none if that cannot be known.
     pub is_connected: Option<bool>,
     /// Whether another host has found it dead.

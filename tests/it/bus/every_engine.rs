@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use cli_team_bridge::bus::rules::{Description, NameChoice, Pick};
 use cli_team_bridge::bus::state::State;
 use cli_team_bridge::bus::storage::OrderedBy;
-use cli_team_bridge::bus::storage::file::{FileLog, Options};
+use cli_team_bridge::bus::storage::file::{FileLog, NewOrder, Options};
 use cli_team_bridge::bus::storage::in_memory::Store;
 use cli_team_bridge::bus::storage::postgres::make_team;
 use cli_team_bridge::bus::{Bus, Call, Joining, LoadedMessage, Membership};
@@ -88,7 +88,7 @@ impl Logs for OnPostgres {
 
     fn bus(&self) -> Bus {
         let number = self.opened.fetch_add(1, Ordering::Relaxed);
-        let options = Options { order: Some(self.order.clone()), ..Options::default() };
+        let options = Options { order: NewOrder::Server(self.order.clone()), ..Options::default() };
         let mirror = self.mirrors.path().join(number.to_string());
         let log = FileLog::open(&mirror, Arc::new(RealDisk), options).unwrap();
         let bus = Bus::open(Box::new(log)).unwrap();

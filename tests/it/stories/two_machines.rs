@@ -24,6 +24,19 @@ fn command(stage: &Stage, arguments: &[&str]) -> String {
     text
 }
 
+/// Runs a command line that must fail, without input. Returns what it said.
+fn refusal(stage: &Stage, arguments: &[&str]) -> String {
+    let ran = Command::new(env!("CARGO_BIN_EXE_cli-team-bridge"))
+        .args(arguments)
+        .current_dir(stage.project())
+        .env("HOME", stage.home())
+        .env_remove("XDG_STATE_HOME")
+        .stdin(std::process::Stdio::null())
+        .output()
+        .unwrap();
+    String::from_utf8_lossy(&ran.stderr).into_owned()
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_team_on_two_machines_talks_and_outlives_the_death_of_one() {
     let Some(mut server) = tokio::task::block_in_place(postgres_server::TestServer::start) else {
@@ -67,5 +80,46 @@ async fn a_team_on_two_machines_talks_and_outlives_the_death_of_one() {
         assert!(begun.elapsed() < DEADLINE, "the dead machine is found");
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
+    // The same machine again: it is another host, whose members stay.
+    let again = there.orchestrator_with(&["--name", "far"]).await;
+    for number in 0..8 {
+        let content = format!("here again {number}");
+        again.call("send_message", json!({ "to": "orchestrator", "content": content })).await;
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+    again.close().await;
     lead.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_shared_bus_keeps_to_the_server_that_its_user_has_chosen() {
+    let Some(server) = tokio::task::block_in_place(postgres_server::shared) else {
+        println!("skipped: no PostgreSQL is installed");
+        return;
+    };
+    let (here, there) = (Stage::new(SCRIPT), Stage::new(SCRIPT));
+    for stage in [&here, &there] {
+        command(stage, &["bus", "init", &server, "--team", "kept"]);
+    }
+    let ann = here.peer("ann").await;
+    // A lost mirror is fetched again, and no bus of its own takes its place.
+    std::fs::remove_dir_all(there.bus()).unwrap();
+    let ben = there.peer("ben").await;
+    ben.call("send_message", json!({ "to": "ann", "content": "still with you" })).await;
+    let heard = ann.call("wait_for_message", json!({ "timeout_seconds": 60 })).await;
+    assert!(heard.to_string().contains("still with you"), "{heard}");
+    ben.close().await;
+    // No file of the project chooses another server.
+    let file = there.bus().join("bus.json");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("user=bridge", "user=other")).unwrap();
+    let refused = refusal(&there, &["send", "ann", "x"]);
+    assert!(
+        refused.contains("names another server than the one that its user has chosen"),
+        "{refused}"
+    );
+    let adopted = there.copied();
+    let refused = refusal(&adopted, &["orchestrator", "--adopt"]);
+    assert!(refused.contains("is not adopted"), "{refused}");
+    ann.close().await;
 }

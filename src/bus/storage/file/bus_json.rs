@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::Options;
 use super::io_failure::failed;
 use super::origin::directory_identity::SeenDirectory;
+use super::{NewOrder, Options};
 use crate::bus::storage::format_versions::{BUS_FORMAT, MIRROR_FORMAT, SNAPSHOT_LEVEL};
 use crate::bus::storage::{LogError, OrderedBy};
 use crate::sys::fs::disk::Disk;
@@ -62,6 +62,9 @@ pub(crate) struct BusHeader {
     pub(crate) secret: Option<String>,
     #[serde(default)]
     made: Option<Value>,
+    /// Who keeps the order, if the bus is a mirror.
+    #[serde(default)]
+    pub(crate) order: Option<OrderedBy>,
 }
 
 impl BusHeader {
@@ -91,7 +94,11 @@ pub(crate) fn load_or_create(
         return Ok(id);
     }
     let id = random_ids::blob();
-    write(disk, directory, id, None, options.order.clone())?;
+    let order = match &options.order {
+        NewOrder::Server(order) => Some(order.clone()),
+        NewOrder::AsRecorded | NewOrder::Files => None,
+    };
+    write(disk, directory, id, None, order)?;
     Ok(id)
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::bus_directory::{TRANSCRIPTS, transcript_name};
 use super::damage_report::DamageReport;
@@ -26,6 +27,7 @@ use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::member::{Host, HostId};
 use crate::domain::time::Now;
+use crate::sys::clock;
 use crate::sys::fs::disk::{self, Disk};
 use crate::sys::fs::file_lock::LockFile;
 
@@ -220,10 +222,23 @@ impl Log for FileLog {
         self.mirror.as_ref().is_some_and(|mirror| mirror.was_here(host))
     }
 
-    fn host_turn(&self) -> Result<Arc<dyn WriteTurn>, LogError> {
+    fn try_to_link(&self) -> Result<Option<Box<dyn Send>>, LogError> {
         let path = self.directory.join(HOST_LOCK);
-        let lock = LockFile::open(&path).map_err(|error| failed("open", &path, error))?;
-        Ok(Arc::new(FileWriteTurn::of(&lock, &self.directory)))
+        let lock = LockFile::open(&path).and_then(|lock| lock.try_acquire());
+        let turn = lock.map_err(|error| failed("lock", &path, error))?;
+        Ok(turn.map(|turn| Box::new(turn) as Box<dyn Send>))
+    }
+
+    fn note_host_beat(&self) {
+        if let Err(error) = disk::touch_path(&self.directory.join(HOST_LOCK)) {
+            tracing::debug!(%error, "failed to note the beat of the host");
+        }
+    }
+
+    fn since_host_beat(&self) -> Option<Duration> {
+        let beat_ns = disk::touched_ns(&self.directory.join(HOST_LOCK)).ok()?;
+        let now_ns = i128::from(clock::now().wall_ms) * 1_000_000;
+        Some(Duration::from_nanos(u64::try_from(now_ns - beat_ns).unwrap_or(0)))
     }
 
     fn turn(&self) -> Arc<dyn WriteTurn> {

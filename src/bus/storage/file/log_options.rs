@@ -36,8 +36,8 @@ pub struct Options {
     pub clock: Arc<dyn Fn() -> Now + Send + Sync>,
     /// Whether the bus may be on a network file system.
     pub networks: Networks,
-    /// The server that is to keep the order, for a bus that is created as the mirror of one.
-    pub order: Option<OrderedBy>,
+    /// Who is to keep the order of a bus that is created.
+    pub order: NewOrder,
     /// Whether the bus must prove that it was created in its directory.
     pub origin: Origin,
 }
@@ -50,6 +50,15 @@ pub enum Networks {
     Allowed,
 }
 
+/// Who is to keep the order of a new bus.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NewOrder {
+    /// Whoever kept that of the bus which this user last made in the same directory, or else the files.
+    AsRecorded,
+    Files,
+    Server(OrderedBy),
+}
+
 impl Default for Options {
     fn default() -> Self {
         Self {
@@ -60,7 +69,7 @@ impl Default for Options {
             listening: Listening::Notified,
             clock: Arc::new(clock::now),
             networks: Networks::Refused,
-            order: None,
+            order: NewOrder::AsRecorded,
             origin: Origin::Believed,
         }
     }

@@ -49,6 +49,6 @@ pub use self::log::line_format;
 pub(crate) use self::log::snapshot::read_any as read_any_snapshot;
 #[cfg(test)]
 pub(crate) use self::log::snapshot::written as written_snapshot;
-pub use self::log_options::{Networks, Options};
+pub use self::log_options::{Networks, NewOrder, Options};
 pub use self::origin::{Foreign, Origin, Proof, known_buses};
 pub use self::wakeup_files::Listening;

@@ -44,30 +44,35 @@ impl HostLink for PostgresLink {
     fn beat(&mut self, host: &Host, until: Instant) -> Result<TeamOfHosts, LogError> {
         let lock = self.lock_of(host.id);
         let team = &self.order.team;
+        let held = "EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted
+                    AND ((classid::bigint << 32) | objid::bigint)";
         let beat = format!(
             "WITH mine AS (
-                 INSERT INTO cli_team_bridge.lease AS lease (team, host, name, lock, beat)
-                 VALUES ($1, $2, $3, $4, 1)
-                 ON CONFLICT (team, host) DO UPDATE SET beat = lease.beat + 1
+                 INSERT INTO cli_team_bridge.lease AS lease (team, host, name, lock, has_lock, beat)
+                 VALUES ($1, $2, $3, $4, false, 1)
+                 ON CONFLICT (team, host) DO UPDATE
+                 SET beat = lease.beat + 1, at = clock_timestamp(), has_lock = {held} = $4)
                  WHERE NOT lease.is_buried RETURNING 1
              )
-             SELECT head.next_seq, {TIME}, EXISTS (SELECT FROM mine),
-                    EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()
-                            AND ((classid::bigint << 32) | objid::bigint) = $4)
+             SELECT head.next_seq, {TIME}, EXISTS (SELECT FROM mine), {held} = $4)
              FROM cli_team_bridge.head WHERE team = $1"
         );
-        let others = "SELECT host, name, beat, is_buried,
-                    EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory'
-                            AND ((classid::bigint << 32) | objid::bigint) = lease.lock)
+        // The silence of all counts from the start of the server on.
+        let others = format!(
+            "SELECT host, name, beat, is_buried, has_lock, {held} = lease.lock),
+                    (extract(epoch FROM clock_timestamp() - greatest(at, pg_postmaster_start_time())) * 1000)::bigint
              FROM cli_team_bridge.lease
-             WHERE team = $1 AND host <> $2 ORDER BY host LIMIT $3";
+             WHERE team = $1 AND host <> $2 ORDER BY is_buried, host LIMIT $3"
+        );
+        let forget = "DELETE FROM cli_team_bridge.lease
+                      WHERE team = $1 AND is_buried AND at < clock_timestamp() - interval '1 day'";
         let (row, rows) = self.connection.run(until, async |client| {
             let row = client.query_one(&beat, &[team, &host.id.0, &host.name, &lock]).await?;
             if !row.get::<_, bool>(3) {
-                // An earlier connection of this host may still have it.
                 client.query_one("SELECT pg_try_advisory_lock($1)", &[&lock]).await?;
+                client.execute(forget, &[team]).await?;
             }
-            let rows = client.query(others, &[team, &host.id.0, &MOST_HOSTS]).await?;
+            let rows = client.query(&others, &[team, &host.id.0, &MOST_HOSTS]).await?;
             Ok((row, rows))
         })?;
         self.clock.note(row.get(1));
@@ -75,7 +80,8 @@ impl HostLink for PostgresLink {
             host: Host { id: HostId(row.get(0)), name: row.get(1) },
             beat: row.get(2),
             is_buried: row.get(3),
-            is_connected: Some(row.get(4)),
+            is_connected: row.get::<_, bool>(4).then(|| row.get(5)),
+            silent: Duration::from_millis(unsigned(row.get(6))),
         };
         Ok(TeamOfHosts {
             next_seq: unsigned(row.get(0)),

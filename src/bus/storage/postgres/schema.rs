@@ -39,6 +39,7 @@ CREATE TABLE cli_team_bridge.lease (
     host uuid NOT NULL,
     name text NOT NULL,
     lock bigint NOT NULL,
+    has_lock boolean NOT NULL,
     beat bigint NOT NULL,
     is_buried boolean NOT NULL DEFAULT false,
     at timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -67,7 +68,7 @@ pub struct ServerReport {
 /// Makes the tables, or brings them to this version, and the team, unless it is there.
 pub fn make_team(server: &str, team: &str, until: Instant) -> Result<OrderedBy, LogError> {
     let mut connection = Connection::new(server)?;
-    connection.run(until, async |client| {
+    let is_known = connection.run(until, async |client| {
         client.batch_execute(&format!("SELECT pg_advisory_lock({LOCK})")).await?;
         let row = client
             .query_one("SELECT to_regclass('cli_team_bridge.version') IS NOT NULL", &[])
@@ -84,6 +85,10 @@ pub fn make_team(server: &str, team: &str, until: Instant) -> Result<OrderedBy, 
             .query_one("SELECT coalesce(max(version), 0) FROM cli_team_bridge.version", &[])
             .await?;
         let version = usize::try_from(row.get::<_, i32>(0)).unwrap_or(0);
+        if version > STEPS.len() {
+            client.batch_execute(&format!("SELECT pg_advisory_unlock({LOCK})")).await?;
+            return Ok(false);
+        }
         for (number, step) in STEPS.iter().enumerate().skip(version) {
             let version = number + 1;
             client
@@ -94,8 +99,13 @@ pub fn make_team(server: &str, team: &str, until: Instant) -> Result<OrderedBy, 
                 ))
                 .await?;
         }
-        client.batch_execute(&format!("SELECT pg_advisory_unlock({LOCK})")).await
+        client.batch_execute(&format!("SELECT pg_advisory_unlock({LOCK})")).await?;
+        Ok(true)
     })?;
+    if !is_known {
+        let reason = "a newer cli-team-bridge has made its tables: update this one".to_owned();
+        return Err(LogError::Unfit { server: Address::parse(server)?.shown, reason });
+    }
     let epoch: Uuid = connection.run(until, async |client| {
         let insert = "INSERT INTO cli_team_bridge.head (team) VALUES ($1) ON CONFLICT DO NOTHING";
         client.execute(insert, &[&team]).await?;

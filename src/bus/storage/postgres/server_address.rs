@@ -1,5 +1,6 @@
 //! The address of a server, as people write it, without a password: that comes from the environment or a passfile, as for `psql`.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 use tokio_postgres::Config;
@@ -97,6 +98,11 @@ fn password(config: &Config) -> Option<String> {
         let home = std::env::var_os("HOME")?;
         Some(PathBuf::from(home).join(".pgpass"))
     })?;
+    let mode = file.metadata().ok()?.permissions().mode();
+    if mode & 0o077 != 0 {
+        tracing::warn!("the passfile is not used, because others may read it: `chmod 600` it");
+        return None;
+    }
     let text = bounded_file::read(&file, PASSFILE_BYTES).ok()?;
     let text = String::from_utf8_lossy(&text);
     let user = config.get_user().unwrap_or_default();

@@ -315,9 +315,15 @@ where
 /// Says what the server said, or what became of the connection.
 fn said(error: &tokio_postgres::Error) -> String {
     use std::error::Error as _;
-    match (error.as_db_error(), error.source()) {
+    let said = match (error.as_db_error(), error.source()) {
         (Some(database), _) => database.message().to_owned(),
         (None, Some(source)) => format!("{error}: {source}"),
         (None, None) => error.to_string(),
+    };
+    if said.contains("password missing") {
+        return format!(
+            "{said}; put it into ~/.pgpass (mode 600), which the programs of agents read too, or into PGPASSWORD"
+        );
     }
+    said
 }

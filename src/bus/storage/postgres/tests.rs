@@ -8,7 +8,7 @@ use super::test_server::TestServer;
 use super::{PostgresOrder, make_team};
 use crate::bus::background::heartbeats::HeartbeatIntervals;
 use crate::bus::rules::Pick;
-use crate::bus::storage::file::{FileLog, Networks, Options};
+use crate::bus::storage::file::{FileLog, Networks, NewOrder, Options};
 use crate::bus::storage::{LogError, OrderedBy, ProposedLine, Sequenced, Sequencer};
 use crate::bus::{Bus, BusError, Claimed, Membership, WaitFor, Waited};
 use crate::domain::ids::{CommandId, MessageId};
@@ -43,8 +43,11 @@ impl Team {
 }
 
 fn open(order: &OrderedBy, directory: &Path) -> Bus {
-    let options =
-        Options { networks: Networks::Allowed, order: Some(order.clone()), ..Options::default() };
+    let options = Options {
+        networks: Networks::Allowed,
+        order: NewOrder::Server(order.clone()),
+        ..Options::default()
+    };
     let log = FileLog::open(&directory.join(".claude/bridge"), Arc::new(RealDisk), options);
     Bus::open_at(Box::new(log.unwrap()), HeartbeatIntervals::default()).unwrap()
 }

@@ -42,7 +42,7 @@ pub(super) fn run(arguments: &InitArguments) -> Result<(), Failure> {
     let directory = project.bus_directory();
     let of_directory = || project.root.file_name().map(|name| name.to_string_lossy().into_owned());
     let team = arguments.team.clone().or_else(of_directory).unwrap_or_default();
-    if team.is_empty() || team.len() > TEAM_BYTES || team.chars().any(char::is_control) {
+    if team.trim().is_empty() || team.len() > TEAM_BYTES || team.chars().any(char::is_control) {
         let what = format!("a team's name has 1 to {TEAM_BYTES} bytes and no control characters");
         return Err(with_hint(what, "name it with `--team`"));
     }
@@ -74,7 +74,9 @@ fn shown(order: &OrderedBy) -> Result<String, Failure> {
 }
 
 fn another(before: &OrderedBy) -> Failure {
-    let what =
-        format!("the bus of this project belongs to the team {:?} of another server", before.team);
+    let what = format!(
+        "the bus of this project is that of the team {:?} already, on this or another server",
+        before.team
+    );
     with_hint(what, "end its sessions and move `.claude/bridge` aside first")
 }

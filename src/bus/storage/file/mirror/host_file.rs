@@ -33,6 +33,8 @@ struct Stored {
     now: Host,
     /// The boot of that host.
     boot: u32,
+    /// The inode of its directory: a copy is another host.
+    inode: u64,
     #[serde(default)]
     was: Vec<HostId>,
 }
@@ -41,23 +43,43 @@ struct Stored {
 #[derive(Clone, Debug)]
 pub(super) struct HostFile {
     pub(super) now: Host,
-    /// The hosts that it was before. None of their processes lives.
+    /// The hosts that it was before.
     pub(super) was: Vec<HostId>,
+    /// When the file was written that says so.
+    written_ns: Option<i128>,
 }
 
 impl HostFile {
     /// Reads the file, or makes this a new host if it is of another boot.
     pub(super) fn load(directory: &Path) -> Result<Self, LogError> {
-        let boot = clock::now().tick.boot;
-        let is_here = |stored: &Stored| stored.boot == boot;
+        let here = (clock::now().tick.boot, inode(directory));
+        let is_here = |stored: &Stored| (stored.boot, stored.inode) == here;
+        let written = written_ns(directory);
         if let Some(stored) = read(directory)?.filter(is_here) {
-            return Ok(Self { now: stored.now, was: stored.was });
+            return Ok(Self::of(stored, written));
         }
         let _guard = locked(directory)?;
         match read(directory)? {
-            Some(stored) if is_here(&stored) => Ok(Self { now: stored.now, was: stored.was }),
+            Some(stored) if is_here(&stored) => Ok(Self::of(stored, written)),
+            // The sessions of the original are not those of its copy.
+            Some(stored) if stored.inode != here.1 => Ok(renew(directory, None)),
             before => Ok(renew(directory, before)),
         }
+    }
+
+    fn of(stored: Stored, written_ns: Option<i128>) -> Self {
+        Self { now: stored.now, was: stored.was, written_ns }
+    }
+
+    /// Reads the file anew if another process has written it since.
+    pub(super) fn renew_if_changed(&mut self, directory: &Path) -> Result<(), LogError> {
+        let written = written_ns(directory);
+        if written != self.written_ns
+            && let Some(stored) = read(directory)?
+        {
+            *self = Self::of(stored, written);
+        }
+        Ok(())
     }
 
     /// Makes this another host. If another process has done so meanwhile, that host counts.
@@ -65,9 +87,7 @@ impl HostFile {
         let _guard = locked(directory)?;
         let before = read(directory)?;
         *self = match before {
-            Some(stored) if stored.now.id != self.now.id => {
-                Self { now: stored.now, was: stored.was }
-            }
+            Some(stored) if stored.now.id != self.now.id => Self::of(stored, written_ns(directory)),
             before => renew(directory, before),
         };
         Ok(())
@@ -91,12 +111,13 @@ fn renew(directory: &Path, before: Option<Stored>) -> HostFile {
     let surplus = was.len().saturating_sub(FORMER);
     was.drain(..surplus);
     let now = Host { id: HostId(Uuid::now_v7()), name: name() };
-    let stored = Stored { now: now.clone(), boot: clock::now().tick.boot, was: was.clone() };
+    let (boot, inode) = (clock::now().tick.boot, inode(directory));
+    let stored = Stored { now: now.clone(), boot, inode, was: was.clone() };
     if let Err(error) = write(directory, &stored) {
         // Who may only read the bus takes part in nothing, and is nobody's host.
         tracing::debug!("failed to record which host this is: {error}");
     }
-    HostFile { now, was }
+    HostFile { now, was, written_ns: written_ns(directory) }
 }
 
 /// Returns the machine's name, for people.
@@ -106,6 +127,15 @@ fn name() -> String {
     let short = name.split('.').next().unwrap_or_default();
     let end = short.floor_char_boundary(HOST_NAME_BYTES);
     if short.is_empty() { "unnamed".to_owned() } else { short[..end].to_owned() }
+}
+
+fn inode(directory: &Path) -> u64 {
+    use std::os::unix::fs::MetadataExt as _;
+    directory.metadata().map_or(0, |metadata| metadata.ino())
+}
+
+fn written_ns(directory: &Path) -> Option<i128> {
+    disk::touched_ns(&path(directory)).ok()
 }
 
 fn path(directory: &Path) -> PathBuf {

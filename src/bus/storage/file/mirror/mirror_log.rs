@@ -28,6 +28,13 @@ impl Mirror for FileLog {
         decide: &mut Decide<'_>,
     ) -> Result<Proposed, LogError> {
         self.read_locked(replica, usize::MAX)?;
+        if replica.damaged_lines > 0 {
+            // What a damaged line said, the server still knows: deciding without it could give one request two owners.
+            let reason = "a line of this machine's copy of the team's log is damaged. End its sessions and move `.claude/bridge` aside: the \
+                          next session fetches it whole";
+            let path = self.directory.clone();
+            return Err(LogError::Refused { path, reason: reason.to_owned() });
+        }
         let now = self.now();
         let proposal = match decide(replica, now) {
             Verdict::Refused => return Ok(Proposed::Refused),
@@ -81,7 +88,7 @@ impl Mirror for FileLog {
 
     fn begin_anew(&mut self) -> Result<(), LogError> {
         match &mut self.mirror {
-            Some(mirror) => mirror.host.begin_anew(&mirror.directory),
+            Some(mirror) => mirror.begin_anew(),
             None => Ok(()),
         }
     }

@@ -1,7 +1,7 @@
 //! What makes a log in files the mirror of another one: the keeper of its order, the host that it is, and the time of the team.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use uuid::Uuid;
 
@@ -13,13 +13,14 @@ use crate::domain::member::{Host, HostId};
 use crate::domain::time::{Now, Tick};
 use crate::sys::fs::disk::Disk;
 use crate::sys::fs::file_lock::Guard;
+use crate::sys::mutex::lock;
 
 /// What makes a log in files the mirror of another one.
 pub(crate) struct MirrorParts {
     pub(in crate::bus::storage::file) sequencer: Arc<dyn Sequencer>,
     epoch: u32,
-    pub(super) host: HostFile,
-    pub(super) directory: PathBuf,
+    host: Mutex<HostFile>,
+    directory: PathBuf,
     /// The turn to write, while a line gets its place.
     pub(super) turn: Option<Guard>,
 }
@@ -34,17 +35,31 @@ impl MirrorParts {
             return Ok(None);
         };
         let sequencer = Arc::new(PostgresOrder::of(&order)?);
-        let host = HostFile::load(directory)?;
+        let host = Mutex::new(HostFile::load(directory)?);
         let (epoch, directory) = (epoch(order.epoch), directory.to_owned());
         Ok(Some(Self { sequencer, epoch, host, directory, turn: None }))
     }
 
     pub(in crate::bus::storage::file) fn host(&self) -> Host {
-        self.host.now.clone()
+        self.current().now.clone()
     }
 
     pub(in crate::bus::storage::file) fn was_here(&self, host: HostId) -> bool {
-        self.host.was.contains(&host)
+        self.current().was.contains(&host)
+    }
+
+    /// Returns which host this is, as the file says now: another process may have begun another one.
+    fn current(&self) -> MutexGuard<'_, HostFile> {
+        let mut host = lock(&self.host);
+        if let Err(error) = host.renew_if_changed(&self.directory) {
+            tracing::debug!("failed to read which host this is: {error}");
+        }
+        host
+    }
+
+    /// Makes this another host.
+    pub(super) fn begin_anew(&self) -> Result<(), LogError> {
+        lock(&self.host).begin_anew(&self.directory)
     }
 
     /// Returns the time of the team. Before the server has said it, the machine's wall clock stands for it: no line is written by then.

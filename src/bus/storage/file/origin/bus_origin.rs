@@ -18,11 +18,11 @@ use uuid::Uuid;
 
 use super::directory_identity::{SeenDirectory, Site};
 use super::required_proof::{Foreign, Proof};
-use crate::bus::storage::LogError;
 use crate::bus::storage::file::bus_json::{self, BusHeader};
 use crate::bus::storage::file::io_failure::{failed, names_in_part};
 use crate::bus::storage::file::log::snapshot;
-use crate::bus::storage::file::{Options, bus_directory, git_exclude};
+use crate::bus::storage::file::{NewOrder, Options, bus_directory, git_exclude};
+use crate::bus::storage::{LogError, OrderedBy};
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::domain::time::iso8601;
 use crate::sys::fs::disk::{Disk, RealDisk};
@@ -39,6 +39,10 @@ const ATTEMPTS: usize = 8;
 /// The most foreign buses put aside in a day.
 const MOST_ASIDE: u32 = 100;
 
+/// Why a mirror is not adopted: a file of the project would choose the server, and its copy would pass for the host of the original.
+const MIRROR_OF_OTHERS: &str = "it is a copy of a bus that several machines share, which is not adopted: move it aside and run \
+                                `cli-team-bridge bus init` with the server and the team";
+
 /// The record of a bus in the state directory.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Counterpart {
@@ -48,6 +52,9 @@ struct Counterpart {
     /// Where it was before it was moved; `known_buses` keeps it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     was: Vec<PathBuf>,
+    /// The server that keeps its order, if it is a mirror: no file of the project may name another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    order: Option<OrderedBy>,
     #[serde(flatten)]
     seen: SeenDirectory,
 }
@@ -168,19 +175,25 @@ impl Opening<'_> {
         let is_damaged = matches!(known, Err(LogError::Refused { .. }));
         let bus = match self.look()? {
             Ok(BusFound::Own) if !(taken_over && is_damaged) => return Ok(None),
-            Ok(BusFound::Unmade) => self.make(random_ids::blob(), random_ids::token())?,
+            Ok(BusFound::Unmade) => {
+                let order = self.order_of_new()?;
+                self.make(random_ids::blob(), random_ids::token(), order)?
+            }
             Ok(_) | Err(_) if taken_over => {
                 if let Err(LogError::Newer) = known {
                     return Err(LogError::Newer);
                 }
                 let known = self.header()?.unwrap_or_default();
+                if known.order.is_some() {
+                    return Err(self.refused(MIRROR_OF_OTHERS.to_owned()));
+                }
                 let secret = self.secret_to_keep(&known)?.unwrap_or_else(random_ids::token);
                 tracing::warn!(directory = %directory.display(), "this bus was adopted: its log is \
                     trusted from now on");
                 // Under another id its own snapshots would not count, and the beginning of its log may be only there.
                 let snapshots = directory.join("snapshot");
                 let id = known.id.or_else(|| snapshot::bus_id(self.disk, &snapshots));
-                self.make(id.unwrap_or_else(random_ids::blob), secret)?
+                self.make(id.unwrap_or_else(random_ids::blob), secret, None)?
             }
             Ok(_) => {
                 *put_aside = Some(self.put_aside()?);
@@ -249,9 +262,15 @@ impl Opening<'_> {
         if kept.secret != *secret || !kept.seen.is(now) {
             return Ok(BusFound::Foreign);
         }
+        if kept.order != known.order {
+            return Err(Unprovable {
+                why: "its bus.json names another server than the one that its user has chosen",
+                remedy: "end all sessions, move `.claude/bridge` aside and run `cli-team-bridge bus init` with the server",
+            });
+        }
         if kept.seen != *now {
             // From now on in this boot, no directory on another device passes for it.
-            let renewed = self.note(&counterparts, (id, secret.clone()));
+            let renewed = self.note(&counterparts, (id, secret.clone()), kept.order);
             if let Err(error) = renewed {
                 tracing::warn!("failed to renew the record of where the bus was created: {error}");
             }
@@ -259,10 +278,40 @@ impl Opening<'_> {
         Ok(BusFound::Own)
     }
 
+    /// Returns who is to keep the order of a new bus. The mirror of a team that was lost becomes one again: a bus of its own in its place
+    /// would cut its members off without a word.
+    fn order_of_new(&self) -> Result<Option<OrderedBy>, LogError> {
+        match &self.options.order {
+            NewOrder::Server(order) => Ok(Some(order.clone())),
+            NewOrder::Files => Ok(None),
+            NewOrder::AsRecorded => {
+                let Ok(counterparts) = self.counterparts() else { return Ok(None) };
+                let recorded = self.last_recorded(&counterparts);
+                recorded.map_err(|error| failed("look for the record of", self.directory, error))
+            }
+        }
+    }
+
+    /// Returns who kept the order of the bus that was last made in this directory.
+    fn last_recorded(&self, counterparts: &StateDirectory) -> io::Result<Option<OrderedBy>> {
+        let mut newest = None;
+        for (name, _) in counterparts.names()? {
+            let text = counterparts.read(&name)?.unwrap_or_default();
+            let kept: Option<Counterpart> = serde_json::from_slice(&text).ok();
+            // Ids begin with their time.
+            if let Some(kept) = kept.filter(|kept| kept.path == self.directory)
+                && newest.as_ref().is_none_or(|(before, _)| *before < name)
+            {
+                newest = Some((name, kept.order));
+            }
+        }
+        Ok(newest.and_then(|(_, order)| order))
+    }
+
     /// Writes the counterpart of the bus, and then its identity.
-    fn make(&self, bus: Uuid, secret: String) -> Result<Uuid, LogError> {
+    fn make(&self, bus: Uuid, secret: String, order: Option<OrderedBy>) -> Result<Uuid, LogError> {
         let noted = self.counterparts().and_then(|counterparts| {
-            let noted = self.note(&counterparts, (bus, secret.clone()));
+            let noted = self.note(&counterparts, (bus, secret.clone()), order.clone());
             noted.map_err(|error| {
                 Unprovable::of("the record of where it was created cannot be written", &error)
             })
@@ -277,13 +326,16 @@ impl Opening<'_> {
             Err(why) => return Err(self.refused(why.to_string())),
         }
         let made = self.seen_now()?;
-        let before = bus_json::order(self.disk, self.directory);
-        let order = self.options.order.clone().or(before);
         bus_json::write(self.disk, self.directory, bus, Some((secret, &made)), order)?;
         Ok(bus)
     }
 
-    fn note(&self, counterparts: &StateDirectory, bus: (Uuid, String)) -> io::Result<()> {
+    fn note(
+        &self,
+        counterparts: &StateDirectory,
+        bus: (Uuid, String),
+        order: Option<OrderedBy>,
+    ) -> io::Result<()> {
         let (id, secret) = bus;
         let seen = self.sighting()?;
         let name = name(id, &seen.site);
@@ -295,7 +347,7 @@ impl Opening<'_> {
             || (self.directory.to_owned(), Vec::new()),
             |before| (before.path, before.was),
         );
-        let counterpart = Counterpart { path, secret, was, seen };
+        let counterpart = Counterpart { path, secret, was, order, seen };
         let text = serde_json::to_vec(&counterpart)?;
         counterparts.write(&name, &text)
     }

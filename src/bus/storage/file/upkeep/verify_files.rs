@@ -255,7 +255,11 @@ fn unknown_files(log: &FileLog, report: &mut BusReport) -> Result<(), LogError> 
         digits.len() == 20 && digits.parse::<u64>().is_ok() && endings.contains(&ending)
     };
     let is_known = |part: &str, name: &str| match part {
-        "" => ["lock", BUS_JSON, "agents.json"].contains(&name) || PARTS.contains(&name),
+        "" => {
+            ["lock", BUS_JSON, "agents.json", "host.json", "host.json.lock", "host.lock"]
+                .contains(&name)
+                || PARTS.contains(&name)
+        }
         "log" => is_numbered(name, &["jsonl", "failed"]),
         "snapshot" => is_numbered(name, &["json"]),
         "blobs" => unused_blobs::id_in(name).is_some(),
