@@ -286,8 +286,12 @@ impl Opening<'_> {
             NewOrder::Files => Ok(None),
             NewOrder::AsRecorded => {
                 let Ok(counterparts) = self.counterparts() else { return Ok(None) };
-                let recorded = self.last_recorded(&counterparts);
-                recorded.map_err(|error| failed("look for the record of", self.directory, error))
+                match self.last_recorded(&counterparts) {
+                    // Without usable records each session adopts its bus, and a mirror is not adopted.
+                    Err(_) if self.proof.foreign == Foreign::TakenOver => Ok(None),
+                    recorded => recorded
+                        .map_err(|error| failed("look for the record of", self.directory, error)),
+                }
             }
         }
     }
