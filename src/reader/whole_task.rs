@@ -5,9 +5,12 @@ use serde::Serialize;
 
 use super::log_texts::LogTexts;
 use super::read_board::held_sessions;
+use super::walk_log::walk;
+use crate::bus::event::Event;
 use crate::bus::storage::LogError;
 use crate::bus::storage::file::Follower;
 use crate::domain::ids::TaskId;
+use crate::domain::messaging::Author;
 use crate::domain::task::result::Details;
 use crate::team::output_of_transcript;
 use crate::view::{TaskRow, task_error};
@@ -20,6 +23,9 @@ pub struct WholeTask {
     /// The whole prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub whole_prompt: Option<String>,
+    /// Who has asked for its end, as far as the log goes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cancelled_by: Option<String>,
     /// The whole error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub whole_error: Option<String>,
@@ -39,6 +45,7 @@ pub fn no_such_task(id: &TaskId) -> String {
 /// Reads a task with its texts; none if there is no task of this id, or it ended too long ago.
 pub fn whole_task(bus: &mut Follower, id: &TaskId) -> Result<Option<WholeTask>, LogError> {
     let held = held_sessions(bus);
+    let cancelled_by = cancelled_by(bus, id);
     let (state, mut texts) = bus.state_and_texts();
     let Some(task) = state.task(id) else { return Ok(None) };
     let output = match task.output.filter(|body| body.bytes > 0) {
@@ -56,8 +63,28 @@ pub fn whole_task(bus: &mut Follower, id: &TaskId) -> Result<Option<WholeTask>, 
     Ok(Some(WholeTask {
         row: TaskRow::of(state, task, &|session| held.contains(&session), &mut LogTexts(texts)),
         whole_prompt,
+        cancelled_by,
         whole_error,
         output: output.filter(|output| !output.trim().is_empty()),
         details,
     }))
+}
+
+/// Returns who has asked for the end of a task first, from its assignment on; none if the log does not go back so far.
+fn cancelled_by(bus: &mut Follower, id: &TaskId) -> Option<String> {
+    let task = bus.state().task(id).filter(|task| task.cancel_asked)?;
+    let mut who = None;
+    let walked = walk(bus, task.prompt.place, &mut |entry, _, _| {
+        for event in &entry.events {
+            if let Event::TaskCancelAsked { id: of, by, human } = event
+                && of == id
+            {
+                who.get_or_insert_with(|| {
+                    if *human { Author::HUMAN.to_owned() } else { by.to_string() }
+                });
+            }
+        }
+    });
+    walked.ok()?;
+    who
 }

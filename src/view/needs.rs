@@ -193,9 +193,10 @@ pub(super) fn of(
             who: step.plan.name.to_string(),
             id: Some(workflow.id.to_string()),
             words: format!(
-                "step for {} of {}",
+                "step for {} of {}{}",
                 step.planned_agent(),
-                serde_json::Value::from(beginning(&workflow.name, limits::WORKFLOW_NAME_CHARS))
+                serde_json::Value::from(beginning(&workflow.name, limits::WORKFLOW_NAME_CHARS)),
+                if workflow.is_trial { " (trial)" } else { "" }
             ),
             since: Some(asks_since(workflow, step)),
             until: None,

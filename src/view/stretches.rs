@@ -123,7 +123,7 @@ impl Stretches {
                     let died = died.filter(|_| *departure == Departure::Dead);
                     let at = died.map_or(at, |died| Moment(died.min(entry.ts)));
                     let ended = (*departure == Departure::Dead).then_some(DIED);
-                    self.end_all_of(*session, at, ended);
+                    self.end_all_of(*session, at, ended, state);
                 }
                 _ => {}
             }
@@ -154,12 +154,24 @@ impl Stretches {
         }
     }
 
-    fn end_all_of(&mut self, session: SessionId, at: Moment, ended: Option<&'static str>) {
+    fn end_all_of(
+        &mut self,
+        session: SessionId,
+        at: Moment,
+        ended: Option<&'static str>,
+        state: &State,
+    ) {
         let of = self.open.iter().filter(|(_, (owner, _))| *owner == session);
         let causes: Vec<_> = of.map(|(cause, _)| cause.clone()).collect();
         for cause in causes {
-            // How a task has ended its own event says.
-            let ended = ended.filter(|_| !matches!(cause, Cause::Task(_)));
+            let ended = match &cause {
+                // Its own event, of the same entry, says how it has ended.
+                Cause::Task(id) => {
+                    let task = state.task(id).filter(|task| task.status.is_final());
+                    task.map(|task| task.status.as_str())
+                }
+                _ => ended,
+            };
             self.end(&cause, at, ended);
         }
     }
@@ -200,11 +212,16 @@ fn name_of(session: SessionId, state: &State) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bus::event::{Joined, LogPosition, PermissionAnswered, PermissionAsked, Question};
+    use crate::bus::event::{
+        Body, Finished, Joined, LogPosition, PermissionAnswered, PermissionAsked, Question,
+        TaskAssigned, TaskReport,
+    };
     use crate::domain::ids::CommandId;
     use crate::domain::member::MemberKind;
+    use crate::domain::messaging::Priority;
     use crate::domain::name::Name;
     use crate::domain::permission::{Decider, Decision};
+    use crate::domain::task::TaskStatus;
     use crate::domain::time::Tick;
 
     const ANN: SessionId = SessionId(uuid::Uuid::nil());
@@ -305,6 +322,49 @@ mod tests {
         let all = folded(2, vec![waits(1, None), waits(2, None), waits(3, None), left]);
         let kinds: Vec<_> = all.into_iter().map(|(_, from, until)| (from, until)).collect();
         assert_eq!(kinds, [(1, Some(4)), (2, Some(4))]);
+    }
+
+    #[test]
+    fn work_that_ends_with_its_agent_ends_as_its_task_does() {
+        let id = TaskId::from_bits(1);
+        let mut state = State::default();
+        crate::view::tests::joined(&mut state, 1, "ann");
+        let session = SessionId(uuid::Uuid::from_u64_pair(0, 1));
+        let assigned = Event::TaskAssigned(TaskAssigned {
+            id: id.clone(),
+            session,
+            agent: name("ann"),
+            by: name("ben"),
+            prompt: Body::Text("go".to_owned()),
+            model: None,
+            fresh: false,
+            permissions: None,
+            workflow: None,
+            priority: Priority::Normal,
+        });
+        let left = Event::MemberLeft {
+            session,
+            departure: Departure::Stopped,
+            detail: None,
+            alive_ms: None,
+        };
+        let finished = Event::TaskFinished(Finished {
+            id: id.clone(),
+            status: TaskStatus::Cancelled,
+            output: Body::Text(String::new()),
+            stop_reason: None,
+            error: None,
+            report: TaskReport::default(),
+        });
+        let mut stretches = Stretches::new(9);
+        let all = [vec![assigned], vec![Event::TaskStarted { id }], vec![left, finished]];
+        for (number, events) in (2..).zip(all) {
+            let first = crate::view::tests::entry(number, events[0].clone());
+            let entry = Entry { events, ..first };
+            state.apply(&entry, &vec![0; entry.events.len()], LogPosition::default());
+            stretches.take(&entry, &state);
+        }
+        assert_eq!(stretches.all()[0].ended, Some("cancelled"));
     }
 
     #[test]

@@ -51,6 +51,7 @@ pub(crate) fn row(name: &str, state: &str) -> MemberRow {
         at_work_for_it: Vec::new(),
         last_active: Moment(0),
         live_seconds: 0,
+        is_trial: false,
         profile: None,
         lead: false,
         roles: Vec::new(),
@@ -331,7 +332,7 @@ fn an_ended_request_has_its_answer_and_who_gave_it() {
     let rows: Vec<_> = board.ended_requests.iter().collect();
     assert_eq!(
         (&*rows[0].status, &*rows[0].outcome_in_words()),
-        ("expired", "It ended without an answer; nobody had claimed it.")
+        ("expired", "It ended without an answer; nobody had it then.")
     );
     assert_eq!(
         (rows[1].answer.as_deref(), rows[1].answered_at),

@@ -36,7 +36,7 @@ pub struct Totals {
     pub tasks_not_done: usize,
     /// Requests without an answer.
     pub requests_open: usize,
-    /// Workflows that have not ended.
+    /// Workflows that have not ended, without interrupted trials, which nobody can resume.
     pub workflows_open: usize,
     /// What the turns of all tasks and members have used that the state still has.
     pub usage: Spent,
@@ -105,7 +105,7 @@ impl Totals {
             workflows_open: state
                 .workflows()
                 .into_iter()
-                .filter(|workflow| !workflow.status.is_final())
+                .filter(|workflow| !workflow.status.is_final() && !workflow.is_interrupted_trial())
                 .count(),
             ..Self::default()
         };

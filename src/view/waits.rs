@@ -102,8 +102,13 @@ pub(super) fn put_words(members: &mut [MemberRow]) {
     let words: Vec<_> = members
         .iter()
         .map(|row| {
-            let whom = row.waits_for.as_deref().filter(|_| row.group != Group::Ended)?;
-            Some(waits.in_words(row, whom))
+            let here = Some(row).filter(|row| row.group != Group::Ended)?;
+            match &row.waits_for {
+                Some(whom) => Some(waits.in_words(row, whom)),
+                // As those that wait for it say.
+                None => (here.state == "waiting" && here.waits_for_user())
+                    .then(|| "waits for you".to_owned()),
+            }
         })
         .collect();
     for (row, words) in members.iter_mut().zip(words) {
@@ -183,6 +188,15 @@ pub(super) fn circle_in_words(circle: &[&str]) -> String {
 mod tests {
     use super::*;
     use crate::view::stretches::by_member;
+
+    #[test]
+    fn who_waits_for_the_user_says_so_on_its_own_row() {
+        let mut members = team(&[("ann", "waiting", None), ("ben", "waiting", None)]);
+        members[0].asks_user = true;
+        put_words(&mut members);
+        let words = members.iter().map(|row| row.wait_words.as_deref());
+        assert_eq!(words.collect::<Vec<_>>(), [Some("waits for you"), None]);
+    }
     use crate::view::tests::row;
 
     fn team(waits: &[(&str, &str, Option<&str>)]) -> Vec<MemberRow> {

@@ -53,7 +53,15 @@ pub(super) fn stall(
     }
     writer.push(Event::AgentStalled { session });
     let silent_s = after_ms / 1000;
-    let text = if agent.running.is_some() {
+    let task = agent.running.as_ref().and_then(|id| writer.state.task(id));
+    let text = if task.is_some_and(|task| task.cancel_asked) {
+        notice![
+            agent.name,
+            " has been silent in its turn for ",
+            silent_s,
+            " s, and its task is being cancelled. If that does not end its turn, kill_agent stops it",
+        ]
+    } else if task.is_some() {
         notice![
             agent.name,
             " has been silent in its turn for ",

@@ -58,12 +58,22 @@ pub(crate) fn why_unwritten() -> Option<&'static io::Error> {
 
 /// Prints why a command failed, in the form that all commands use.
 pub(crate) fn error(failure: &Failure) {
-    above(&failure::report(failure.as_ref()));
+    above(&fitted_text(&Term::stderr(), &failure::report(failure.as_ref())));
 }
 
 /// Prints a line of progress to stderr.
 pub(crate) fn tell(line: &str) {
-    above(&format!("{line}\n"));
+    above(&fitted_text(&Term::stderr(), &format!("{line}\n")));
+}
+
+/// Breaks the lines of a text that are longer than a terminal is wide; of any other output, none.
+fn fitted_text(terminal: &Term, text: &str) -> String {
+    let size = terminal.features().is_attended().then(|| terminal.size_checked()).flatten();
+    let Some((_, columns)) = size.filter(|(_, columns)| *columns > 0) else {
+        return text.to_owned();
+    };
+    let rows = text.lines().flat_map(|line| fitted(&seen(line), columns.into()));
+    rows.flat_map(|row| [row, "\n".to_owned()]).collect()
 }
 
 /// Prints a line of output to stdout.
@@ -73,16 +83,7 @@ pub(crate) fn say(line: &str) {
 
 /// Prints a line of output for people: at a terminal, broken between its words where it is longer than the terminal is wide.
 pub(crate) fn say_fitted(line: &str) {
-    let terminal = Term::stdout();
-    let size = terminal.features().is_attended().then(|| terminal.size_checked()).flatten();
-    match size {
-        Some((_, columns)) if columns > 0 => {
-            for row in fitted(&seen(line), columns.into()) {
-                say(&row);
-            }
-        }
-        _ => say(line),
-    }
+    say_part(&fitted_text(&Term::stdout(), &format!("{line}\n")));
 }
 
 /// Prints a part of a line of output, or several lines, to stdout.

@@ -23,6 +23,9 @@ pub enum StepStatus {
     Cancelled,
 }
 
+/// Why a step was cancelled that its user has refused; a reason follows.
+pub const REFUSED_BY_USER: &str = "refused by the user";
+
 impl StepStatus {
     /// How a step can end.
     pub const ENDS: [Self; 5] =

@@ -7,12 +7,13 @@ use crate::bus::event::{
     Body, ConflictResolved, Entry, Event, MessageSent, PermissionAnswered, Question, ThreadResolved,
 };
 use crate::bus::state::{Conflict, State};
-use crate::domain::ids::{MessageId, PermissionId};
+use crate::domain::ids::{MessageId, PermissionId, WorkflowId};
 use crate::domain::limits;
 use crate::domain::messaging::{Author, ConflictEnd, MessageKind, SignalClass};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision};
-use crate::domain::text::visible_letters::beginning;
+use crate::domain::text::visible_letters::{beginning, quoted};
+use crate::domain::workflow::{REFUSED_BY_USER, StepStatus};
 use crate::view::{Moment, Texts};
 
 /// The texts that are kept for what is decided about them: questions to the user, positions and first messages. More are not open at once,
@@ -107,28 +108,49 @@ impl Decisions {
                 }
                 Event::PermissionAnswered(answered) => self.permitted(answered, at, state),
                 Event::StepApproved(step) => {
-                    let name = state.workflow(&step.workflow);
-                    let name = name.map(|workflow| beginning(&workflow.name, NAME));
-                    let of = name.map(|name| format!(" of {}", serde_json::Value::from(name)));
                     let by = if step.human { Author::HUMAN } else { step.by.as_str() };
-                    let row = Decided {
-                        at,
-                        how: DecidedHow::Approved,
-                        by: by.to_owned(),
-                        through: None,
-                        whom: Vec::new(),
-                        about: Some(format!("step {}{}", step.step, of.unwrap_or_default())),
-                        words: None,
-                        why: None,
-                        id: step.workflow.to_string(),
-                        thread_id: None,
-                        task_id: None,
-                    };
-                    self.put(format!("step {} {}", step.workflow, step.step), row);
+                    let how = (DecidedHow::Approved, by.to_owned());
+                    self.of_step((&step.workflow, &step.step), how, None, at, state);
+                }
+                Event::StepEnded(step) => {
+                    let why = step.why.as_deref().filter(|_| step.status == StepStatus::Cancelled);
+                    let refused = why.and_then(|why| why.strip_prefix(REFUSED_BY_USER));
+                    let Some(why) = refused else { continue };
+                    let why = Some(why.trim_start_matches(": ")).filter(|why| !why.is_empty());
+                    let why = why.map(|why| quoted(why, limits::NEED_CHARS));
+                    let how = (DecidedHow::Denied, Author::HUMAN.to_owned());
+                    self.of_step((&step.workflow, &step.step), how, why, at, state);
                 }
                 _ => {}
             }
         }
+    }
+
+    /// Notes that a step of a workflow was approved or refused.
+    fn of_step(
+        &mut self,
+        (workflow, step): (&WorkflowId, &Name),
+        (how, by): (DecidedHow, String),
+        why: Option<String>,
+        at: Moment,
+        state: &State,
+    ) {
+        let name = state.workflow(workflow).map(|known| beginning(&known.name, NAME));
+        let of = name.map(|name| format!(" of {}", serde_json::Value::from(name)));
+        let row = Decided {
+            at,
+            how,
+            by,
+            through: None,
+            whom: Vec::new(),
+            about: Some(format!("step {step}{}", of.unwrap_or_default())),
+            words: None,
+            why,
+            id: workflow.to_string(),
+            thread_id: None,
+            task_id: None,
+        };
+        self.put(format!("step {workflow} {step}"), row);
     }
 
     fn message(&mut self, sent: &MessageSent, at: Moment, from: (&State, &mut dyn Texts)) {

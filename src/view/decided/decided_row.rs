@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::domain::ids::WorkflowId;
 use crate::domain::messaging::Author;
 use crate::domain::text::listed::listed;
 use crate::domain::text::visible_letters::quoted;
@@ -33,7 +34,7 @@ pub struct Decided {
     /// What holds from then on, as one line; missing if it cannot be read. Of what is allowed or approved `about` says all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub words: Option<String>,
-    /// Why it was denied, if nobody said no.
+    /// Why it was denied, if nobody said no, or the reason that was given for the refusal of a step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// What to open: the message that holds, the question for permission, or the workflow.
@@ -62,7 +63,7 @@ pub enum DecidedHow {
     Resolved,
     /// A question for permission was answered with yes.
     Allowed,
-    /// A question for permission was answered with no.
+    /// A question for permission was answered with no, or a step of a workflow was refused.
     Denied,
     /// A step of a workflow was approved.
     Approved,
@@ -131,6 +132,11 @@ impl Decided {
         matches!(self.how, DecidedHow::Allowed | DecidedHow::Denied | DecidedHow::Approved)
     }
 
+    /// Says whether it is about a step of a workflow, whose id it then has.
+    pub fn is_of_workflow(&self) -> bool {
+        WorkflowId::parse(&self.id).is_ok()
+    }
+
     /// Says whether a member decided it, or is concerned.
     pub fn concerns(&self, name: &str) -> bool {
         let mut all = std::iter::once(&self.by).chain(&self.whom);
@@ -147,9 +153,7 @@ impl Decided {
         match (&self.thread_id, &self.task_id) {
             (Some(thread), _) => format!("cli-team-bridge messages --thread {thread}"),
             (None, Some(task)) => format!("cli-team-bridge task {task}"),
-            (None, None) if self.how == DecidedHow::Approved => {
-                "cli-team-bridge workflows".to_owned()
-            }
+            (None, None) if self.is_of_workflow() => "cli-team-bridge workflows".to_owned(),
             (None, None) => "cli-team-bridge log --kind permission".to_owned(),
         }
     }

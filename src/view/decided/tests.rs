@@ -3,7 +3,8 @@
 use super::*;
 use crate::bus::event::{
     Body, ConflictOpened, ConflictOverruled, ConflictResolved, Entry, Envelope, Event, MessageSent,
-    PermissionAnswered, PermissionAsked, Position, Question, StepApproved, ThreadResolved,
+    PermissionAnswered, PermissionAsked, Position, Question, StepApproved, StepEnded,
+    ThreadResolved,
 };
 use crate::bus::state::State;
 use crate::bus::storage::LogPosition;
@@ -14,6 +15,7 @@ use crate::domain::messaging::{
 };
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision};
+use crate::domain::workflow::StepStatus;
 use crate::view::NoTexts;
 use crate::view::tests::{entry, joining};
 
@@ -305,10 +307,23 @@ fn what_a_person_decides_and_what_nobody_answers_counts_and_what_a_rule_decides_
             by: name("lead"),
             human: true,
         }),
+        Event::StepEnded(StepEnded {
+            workflow: WorkflowId::from_bits(1),
+            step: name("ship"),
+            status: StepStatus::Cancelled,
+            why: Some("refused by the user: not on a Friday".to_owned()),
+        }),
+        Event::StepEnded(StepEnded {
+            workflow: WorkflowId::from_bits(1),
+            step: name("skipped"),
+            status: StepStatus::Cancelled,
+            why: Some("cancelled".to_owned()),
+        }),
     ];
     assert_eq!(
         lines(events),
         [
+            r#"human denied: step ship ("not on a Friday")"#,
             "human approved: step deploy",
             r#"human (in lead) denied ann: execute "make clean""#,
             r#"bridge denied ann: execute "make clean" (nobody answered in time)"#,

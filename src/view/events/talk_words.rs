@@ -8,6 +8,7 @@ use crate::bus::event::{
     ConflictMoved, ConflictOpened, ConflictOverruled, ConflictResolved, Event, MessageAcknowledged,
     MessageSent,
 };
+use crate::bus::state::State;
 use crate::domain::ids::{MessageId, RequestId};
 use crate::domain::messaging::{Acknowledgement, ConflictEnd, ConflictStep, MessageKind, Signal};
 
@@ -34,7 +35,9 @@ pub(super) fn said(
             let said = Said::new(Topic::Request, words).about(about.into_iter().flatten());
             Some(said.with_ids([opened.id.to_string(), opened.message.to_string()]))
         }
-        Event::RequestNudged { id } => request(id, format!("nobody has claimed {id} yet")),
+        Event::RequestNudged { id } => {
+            request(id, format!("nobody has {id}, and a reminder goes out"))
+        }
         Event::RequestClaimed { id, by, .. } => {
             let said = request(id, format!("{by} claims {id}"));
             said.map(|said| said.about([by.to_string()]))
@@ -179,7 +182,7 @@ fn acknowledged(said: &MessageAcknowledged) -> String {
 
 fn message(sent: &MessageSent, speaker: &mut Speaker<'_>) -> Said {
     let text = speaker.quote_message(sent);
-    let labels = labels(sent);
+    let labels = labels(sent, speaker.state);
     let words = match sent.kind {
         // The bridge writes it in the name of the one who asked.
         MessageKind::Nudge => {
@@ -199,8 +202,16 @@ fn message(sent: &MessageSent, speaker: &mut Speaker<'_>) -> Said {
 }
 
 /// Returns what a message is for, and how much it matters where that is not as usual.
-fn labels(sent: &MessageSent) -> String {
+fn labels(sent: &MessageSent, state: &State) -> String {
     let signal = sent.more.as_ref().and_then(|more| more.signal.as_ref()).map(Signal::as_str);
+    // That the person at the command line says it, its sender shows; only that it decides is more.
+    let thread = sent.thread.as_ref().unwrap_or(&sent.id);
+    let end = state.conflict(thread).and_then(|conflict| conflict.end.as_ref());
+    let decides = end.is_some_and(|end| {
+        end.how == ConflictEnd::Decided && end.message.as_ref() == Some(&sent.id)
+    });
+    let signal = signal.filter(|signal| *signal != Signal::RELAY);
+    let signal = signal.or(decides.then_some("decision"));
     let priority = (!sent.priority.is_normal()).then(|| sent.priority.as_str());
     let labels: Vec<_> = signal.into_iter().chain(priority).collect();
     if labels.is_empty() { String::new() } else { format!(" ({})", labels.join(", ")) }
@@ -213,4 +224,24 @@ fn receipt(words: String, members: impl IntoIterator<Item = String>, ids: &[Mess
 
 fn listed(ids: &[MessageId]) -> String {
     ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bus::event::Envelope;
+    use crate::domain::messaging::Audience;
+    use crate::domain::name::Name;
+
+    #[test]
+    fn what_a_person_says_has_no_signal_as_in_the_list_of_messages() {
+        let said = |signal: &str| {
+            let (id, ann) = (MessageId::from_bits(1), Name::parse("ann").unwrap());
+            let signal = Some(Signal::from(std::borrow::Cow::from(signal)));
+            let more = Some(Box::new(Envelope { signal, ..Envelope::default() }));
+            let sent = MessageSent::plain(id, ann, Audience::All, "go on");
+            labels(&MessageSent { more, ..sent }, &State::default())
+        };
+        assert_eq!((said("relay"), said("question")), (String::new(), " (question)".to_owned()));
+    }
 }

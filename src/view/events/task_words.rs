@@ -7,6 +7,7 @@ use crate::bus::event::{Event, Finished, PermissionAnswered, Question};
 use crate::domain::ids::TaskId;
 use crate::domain::messaging::Author;
 use crate::domain::permission::{Decider, Decision};
+use crate::domain::task::TaskStatus;
 use crate::view::{Spent, human_in, task_error};
 
 /// Returns what an event says about tasks and permissions.
@@ -58,7 +59,13 @@ fn finished(end: &Finished, speaker: &mut Speaker<'_>) -> Said {
         format!(": {class}{}", quote(task_error(&error.message)))
     } else {
         let output = speaker.texts.text_of(&end.output);
-        after_colon(output.as_deref())
+        let said = after_colon(output.as_deref());
+        // Of one that is not done, this is not why.
+        if end.status == TaskStatus::Done || said.is_empty() {
+            said
+        } else {
+            format!("; it had said{}", said.trim_start_matches(':'))
+        }
     };
     let used = end.report.usage.as_ref().map(|usage| Spent::of(usage).in_words());
     let used = used.filter(|used| !used.is_empty());

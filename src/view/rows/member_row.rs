@@ -120,6 +120,9 @@ pub struct MemberRow {
     pub last_active: Moment,
     /// How long it has been live, or was.
     pub live_seconds: u64,
+    /// Whether a script plays it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_trial: bool,
     /// The profile from which it was started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
@@ -159,7 +162,8 @@ impl MemberRow {
         let profile = profile.map(|profile| format!(" ({profile})")).unwrap_or_default();
         let host =
             self.host.as_ref().map(|host| format!(" on {}", quoted(host, limits::WORD_BYTES)));
-        format!("{}{profile}{}", self.kind, host.unwrap_or_default())
+        let trial = if self.is_trial { " (trial)" } else { "" };
+        format!("{}{profile}{trial}{}", self.kind, host.unwrap_or_default())
     }
 
     /// Makes the row of a live session. `is_held` says whether its process lives, `usage` what its turns have used.
@@ -213,6 +217,7 @@ impl MemberRow {
             at_work_for_it: Vec::new(),
             last_active: Moment(session.last_ms),
             live_seconds: seconds(session.since, now.tick),
+            is_trial: state.has_played_a_trial(session.id),
             profile: session.profile.clone(),
             lead: is_held && state.is_lead(session.id),
             roles: session.roles.clone(),
@@ -310,6 +315,7 @@ impl MemberRow {
             at_work_for_it: Vec::new(),
             last_active: moment_of(ended.at, now),
             live_seconds: seconds(ended.since, ended.at),
+            is_trial: false,
             profile: past.map(|past| past.profile.clone()),
             lead: false,
             roles: Vec::new(),

@@ -106,13 +106,14 @@ impl RequestRow {
     pub fn outcome_in_words(&self) -> String {
         let owner = self.owner.as_deref();
         match (self.status.as_str(), owner) {
-            ("open", _) => "Nobody has claimed it.".to_owned(),
+            // Somebody may have had it, and released or lost it.
+            ("open", _) => "Nobody has it.".to_owned(),
             ("completed", Some(owner)) => format!("{owner} has answered it."),
             ("completed", None) => "It is answered.".to_owned(),
             ("expired", Some(owner)) => {
                 format!("It ended without an answer; {owner} had claimed it last.")
             }
-            ("expired", None) => "It ended without an answer; nobody had claimed it.".to_owned(),
+            ("expired", None) => "It ended without an answer; nobody had it then.".to_owned(),
             ("failed", Some(owner)) => format!("It failed; {owner} had claimed it last."),
             ("failed", None) => "It failed.".to_owned(),
             (_, Some(owner)) => format!("{owner} has claimed it."),

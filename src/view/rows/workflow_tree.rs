@@ -16,6 +16,12 @@ use crate::domain::workflow::{StepStatus, WorkflowStatus};
 use crate::view::{Moment, StatusLook};
 use crate::view::{going_on, took};
 
+/// Says how many trials were interrupted, and that nobody can go on with them.
+pub fn trials_in_words(number: usize) -> String {
+    let which = if number == 1 { "which cannot" } else { "none of which can" };
+    format!("{}, {which} be resumed", counted(number, "interrupted trial"))
+}
+
 /// A workflow.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct WorkflowTree {
@@ -54,7 +60,7 @@ pub struct StepNode {
     /// waiting, asking, running, done, failed, unneeded, skipped or cancelled.
     #[schemars(with = "String")]
     pub status: StepStatus,
-    /// Whether it was running when the process that led its workflow ended, which no session has recorded yet.
+    /// Whether it was running when the process that led its workflow ended: nobody goes on with it until somebody resumes that.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_gone: bool,
     /// The steps that have to end before it begins.
@@ -89,6 +95,13 @@ impl WorkflowTree {
         let is_over =
             |step: &&StepRun| matches!(step.status, StepStatus::Done | StepStatus::Unneeded);
         let steps = workflow.steps.iter();
+        let steps = steps.map(|step| {
+            let mut step = StepNode::of(workflow, step, state);
+            if workflow.status == WorkflowStatus::Interrupted {
+                step.loses_its_leader(workflow.is_trial);
+            }
+            step
+        });
         Self {
             workflow_id: workflow.id.to_string(),
             name: beginning(&workflow.name, limits::WORKFLOW_NAME_CHARS),
@@ -100,7 +113,7 @@ impl WorkflowTree {
             ended_at: workflow.ended_ms.map(Moment),
             steps_done: workflow.planned().filter(is_over).count(),
             steps_total: workflow.planned().count(),
-            steps: steps.map(|step| StepNode::of(workflow, step, state)).collect(),
+            steps: steps.collect(),
         }
     }
 
@@ -110,7 +123,7 @@ impl WorkflowTree {
         let is_led = workflow.owner.is_some_and(is_held);
         self.is_gone = workflow.status == WorkflowStatus::Running && !is_led;
         if self.is_gone {
-            self.steps.iter_mut().for_each(StepNode::loses_its_leader);
+            self.steps.iter_mut().for_each(|step| step.loses_its_leader(workflow.is_trial));
         }
         self
     }
@@ -118,6 +131,22 @@ impl WorkflowTree {
     /// Returns how it is, in a word.
     pub fn state(&self) -> &str {
         if self.is_gone { "gone" } else { &self.status }
+    }
+
+    /// Says whether it has not ended, and no live process leads it.
+    pub fn has_no_leader(&self) -> bool {
+        self.is_gone || self.status == WorkflowStatus::Interrupted.as_str()
+    }
+
+    /// Says how it goes on, or ends, if no live process leads it: with this command, or by itself.
+    pub fn way_on(&self) -> Option<(&'static str, Option<String>)> {
+        self.has_no_leader().then(|| {
+            if self.is_trial {
+                return ("A trial cannot be resumed; the next run of a plan ends it.", None);
+            }
+            let command = format!("cli-team-bridge run --resume {}", self.workflow_id);
+            ("Nobody leads it. This resumes it:", Some(command))
+        })
     }
 
     /// Says how many steps of the plan are done, and how the others that are over ended.
@@ -162,9 +191,10 @@ impl StepNode {
         }
     }
 
-    /// Nobody goes on with it until somebody resumes its workflow.
-    fn loses_its_leader(&mut self) {
+    /// Nobody goes on with it until somebody resumes its workflow, which nobody can do with a trial.
+    fn loses_its_leader(&mut self, is_trial: bool) {
         let until = match self.status {
+            StepStatus::Running | StepStatus::Waiting if is_trial => "a trial cannot be resumed",
             StepStatus::Running => "until somebody resumes its workflow",
             StepStatus::Waiting => "for somebody who resumes its workflow",
             _ => return,
@@ -238,7 +268,7 @@ mod tests {
     #[test]
     fn a_step_whose_leader_has_gone_runs_no_longer_and_says_who_goes_on_with_it() {
         let gone = |mut step: StepNode| {
-            step.loses_its_leader();
+            step.loses_its_leader(false);
             (step.state(), step.time(Moment(9_000)), step.note.unwrap_or_default())
         };
         let until = "until somebody resumes its workflow".to_owned();
@@ -252,5 +282,8 @@ mod tests {
         assert_eq!(gone(after), ("waiting", String::new(), "for plan".to_owned()));
         let done = step(StepStatus::Done, &[], "");
         assert_eq!(gone(done).0, "done");
+        let mut of_trial = step(StepStatus::Running, &[], "");
+        of_trial.loses_its_leader(true);
+        assert_eq!(of_trial.note.as_deref(), Some("a trial cannot be resumed"));
     }
 }

@@ -375,7 +375,7 @@ fn a_request_says_who_had_it_and_why_no_longer() {
         [
             "opened by ann, for all",
             "claimed by ben",
-            "renewed: its owner gave a sign",
+            "its lease runs on, from its owner's last sign",
             "its owner is silent and was reminded",
             "lapsed, and open again: ben gave no sign in the time of its lease",
             "claimed by ben",

@@ -84,11 +84,9 @@ impl TraceStep {
         let with = self.message_id.as_ref().map(|id| format!(" with {id}")).unwrap_or_default();
         match self.kind {
             TraceStepKind::Opened => format!("opened by {by}, for {to}"),
-            TraceStepKind::Nudged => {
-                "nobody has claimed it yet, and a reminder goes out".to_owned()
-            }
+            TraceStepKind::Nudged => "nobody has it, and a reminder goes out".to_owned(),
             TraceStepKind::Claimed => format!("claimed by {by}"),
-            TraceStepKind::Renewed => "renewed: its owner gave a sign".to_owned(),
+            TraceStepKind::Renewed => "its lease runs on, from its owner's last sign".to_owned(),
             TraceStepKind::OwnerReminded => "its owner is silent and was reminded".to_owned(),
             TraceStepKind::HandedOver => format!("handed over by {by} to {to}"),
             TraceStepKind::Released => "released, and open again".to_owned(),

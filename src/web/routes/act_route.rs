@@ -69,8 +69,10 @@ pub(in crate::web) async fn do_act(
         .await
         .unwrap_or_else(|_| Err(ActError { words: "the act has failed".to_owned(), hint: None }));
     let done = done.map_err(|error| {
-        let problem = Problem::new(StatusCode::CONFLICT, "not-done", "nothing was done");
-        let problem = problem.with_detail(error.words);
+        let title = "nothing was done";
+        let words = error.words.strip_prefix(title).and_then(|rest| rest.strip_prefix(": "));
+        let words = words.unwrap_or(&error.words).to_owned();
+        let problem = Problem::new(StatusCode::CONFLICT, "not-done", title).with_detail(words);
         match error.hint {
             Some(hint) => problem.with_hint(hint),
             None => problem,

@@ -85,13 +85,17 @@ fn a_stalled_turn_is_reported_once_and_any_sign_of_life_ends_it() {
     let agent = world.agent(lead, "codex");
     assert!(world.ask(lead, Operation::Stall(agent, AFTER_MS)).is_empty());
     let task = world.assign(lead, agent);
-    world.ask(lead, Operation::StartTask(task));
+    world.ask(lead, Operation::StartTask(task.clone()));
     let events = world.ask(lead, Operation::Stall(agent, AFTER_MS));
     assert!(notices(&events, "orchestrator")[0].contains("silent in its turn for 30 s"));
     assert_eq!(status(&world, agent), "stalled");
     assert!(world.ask(lead, Operation::Stall(agent, AFTER_MS)).is_empty());
     world.ask(lead, Operation::Stir(agent));
     assert_eq!(status(&world, agent), "running");
+    world.ask(lead, Operation::CancelTask(task));
+    let events = world.ask(lead, Operation::Stall(agent, AFTER_MS));
+    let text = &notices(&events, "orchestrator")[0];
+    assert!(!text.contains("cancel_task") && text.contains("is being cancelled"), "{text}");
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Deadlines: short ones count in the machine's own time and continue after a boot; those of days count in the log's wall time.
 
+use super::workflows::Led;
 use super::*;
 use crate::domain::wait_times;
+use crate::domain::workflow::WorkflowStatus;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
@@ -225,4 +227,18 @@ fn an_absent_name_is_due_at_its_deadline_even_for_a_process_that_is_behind() {
         world.pass(due_ms - world.now.tick.ms);
         assert!(!world.due().is_empty(), "{behind_ms} ms");
     }
+}
+
+#[test]
+fn a_step_of_an_interrupted_workflow_does_not_take_the_time_in_which_nobody_led_it() {
+    let mut led = Led::new();
+    let other = led.world.lead();
+    led.world.ask(led.lead, led.begin("a"));
+    led.world.pass(2_000);
+    led.world.ask(other, Operation::Hung(vec![led.lead], 0));
+    assert_eq!(led.status(), WorkflowStatus::Interrupted);
+    led.world.pass(60_000);
+    led.world.ask(other, Operation::CancelWorkflow(led.id.clone()));
+    let workflow = led.world.state.workflow(&led.id).unwrap();
+    assert_eq!(workflow.steps[0].took_ms(), Some(2_000));
 }

@@ -12,11 +12,11 @@ use crate::domain::workflow::{
 use crate::domain::workflow::{Field, StepReference};
 
 /// A world with an orchestrator, its agent, and a workflow of two steps: `b` after `a`.
-struct Led {
-    world: World,
-    lead: SessionId,
+pub(super) struct Led {
+    pub(super) world: World,
+    pub(super) lead: SessionId,
     agent: SessionId,
-    id: WorkflowId,
+    pub(super) id: WorkflowId,
 }
 
 pub(super) fn new_workflow() -> Operation {
@@ -40,7 +40,7 @@ fn created(events: &[Event]) -> WorkflowId {
 }
 
 impl Led {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let mut world = World::new();
         let lead = world.lead();
         let agent = world.agent(lead, "codex");
@@ -48,7 +48,7 @@ impl Led {
         Self { world, lead, agent, id }
     }
 
-    fn begin(&self, step: &str) -> Operation {
+    pub(super) fn begin(&self, step: &str) -> Operation {
         let task = NewTask {
             step: Some(StepOf { workflow: self.id.clone(), step: name(step) }),
             ..task()
@@ -75,7 +75,7 @@ impl Led {
         self.world.ask(self.lead, Operation::FinishTask(id, Box::new(ending)))
     }
 
-    fn status(&self) -> WorkflowStatus {
+    pub(super) fn status(&self) -> WorkflowStatus {
         self.world.state.workflow(&self.id).unwrap().status
     }
 
@@ -254,6 +254,9 @@ fn a_step_that_needs_approval_begins_with_it_and_ends_with_a_refusal() {
             assert_eq!(led.step("a"), StepStatus::Cancelled);
             let workflow = led.world.state.workflow(&led.id).unwrap();
             assert_eq!(workflow.steps[0].why.as_deref(), Some("refused by the user: too late"));
+            let skip = led.moving("b", StepMove::Skip("a".into()));
+            let text = notices(&led.world.ask(led.lead, skip), "orchestrator").pop().unwrap();
+            assert!(text.contains(r#"a was cancelled: "refused by the user: too late""#), "{text}");
         }
     }
 }

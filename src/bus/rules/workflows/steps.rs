@@ -14,7 +14,9 @@ use crate::domain::ids::{SessionId, TaskId, WorkflowId};
 use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::domain::text::counted::noun;
-use crate::domain::workflow::{Again, StepMove, StepOf, StepStatus, WorkflowStatus, outcome};
+use crate::domain::workflow::{
+    Again, REFUSED_BY_USER, StepMove, StepOf, StepStatus, WorkflowStatus, outcome,
+};
 
 /// Writes that a step begins, as the task that is assigned in the same append.
 pub(in crate::bus::rules) fn start_step(
@@ -117,7 +119,7 @@ pub(in crate::bus::rules) fn approve(
         Approval::Refused(reason) => {
             let reason = reason.as_deref().filter(|reason| !reason.trim().is_empty());
             let reason = reason.map(|reason| format!(": {reason}"));
-            let why = format!("refused by the user{}", reason.unwrap_or_default());
+            let why = format!("{REFUSED_BY_USER}{}", reason.unwrap_or_default());
             let why = why.chars().take(limits::WHY_CHARS).collect();
             let mut after = workflow.clone();
             let event = moved(&after.id, name, &StepMove::Cancel(why));
@@ -220,7 +222,7 @@ fn write_ended(writer: &mut Writer<'_>, workflow: &Workflow, status: WorkflowSta
     writer.notice(&workflow.by, end_notice(workflow, status));
 }
 
-/// Returns the notice of how a workflow ended, with the first failure.
+/// Returns the notice of how a workflow ended, with the first failure and the first refusal.
 fn end_notice(workflow: &Workflow, status: WorkflowStatus) -> Notice {
     let count = |status| {
         let planned = workflow.planned();
@@ -240,6 +242,14 @@ fn end_notice(workflow: &Workflow, status: WorkflowStatus) -> Notice {
             None => failed,
         }
     });
+    let refusals = workflow.planned().filter_map(|step| {
+        let why = step.why.as_deref().filter(|why| why.starts_with(REFUSED_BY_USER))?;
+        (step.status == StepStatus::Cancelled).then_some((step, why))
+    });
+    let refused = refusals.take(1).fold(Notice::default(), |_, (step, why)| {
+        notice!["; ", step.plan.name, " was cancelled: "]
+            .and(&quoted(why, limits::NOTICE_HEAD_CHARS))
+    });
     notice![
         named(workflow),
         " ",
@@ -251,6 +261,7 @@ fn end_notice(workflow: &Workflow, status: WorkflowStatus) -> Notice {
         noun(steps, " step done", " steps done"),
         unneeded,
         why,
+        refused,
         ". get_workflow_status has the outputs",
     ]
 }

@@ -185,6 +185,8 @@ impl Workflow {
 
     /// Applies an event of a step. `now_ms` is wall time.
     pub(in crate::bus) fn apply_step_event(&mut self, event: &Event, now_ms: i64) {
+        // The time without an owner counts as little as when it is resumed.
+        let led_until_ms = self.interrupted_ms.map_or(now_ms, |since_ms| since_ms.min(now_ms));
         let (owner, steps) = (self.owner, &mut self.steps);
         let step = event
             .step_of()
@@ -221,14 +223,14 @@ impl Workflow {
                     // Each round may fail as often as the first.
                     step.failures = 0;
                 }
-                step.attempt_ends(now_ms);
+                step.attempt_ends(led_until_ms);
                 step.status = StepStatus::Waiting;
                 step.why = Some(why.clone());
                 let name = step.plan.name.clone();
                 self.drop_items(&name);
             }
             Event::StepEnded(StepEnded { status, why, .. }) => {
-                step.attempt_ends(now_ms);
+                step.attempt_ends(led_until_ms);
                 step.status = *status;
                 step.ended_ms = Some(now_ms);
                 step.why.clone_from(why);

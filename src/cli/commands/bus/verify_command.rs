@@ -52,7 +52,7 @@ fn verify(arguments: &VerifyArguments) -> Result<usize, Failure> {
         print_json(&report);
     } else {
         for line in lines(&report) {
-            output::say(&line);
+            output::say_fitted(&line);
         }
     }
     Ok(report.problems())

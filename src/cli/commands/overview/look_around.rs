@@ -25,14 +25,14 @@ use crate::team::trust_command;
 /// Prints the overview.
 pub(in crate::cli) fn run(judge_arguments: JudgeArguments) -> Result<(), Failure> {
     for line in overview_lines::of(&look(judge_arguments)?) {
-        output::say(&line);
+        output::say_fitted(&line);
     }
     let team = look_commands::lines_if_alive();
     if !team.is_empty() {
         output::say("\nThe team here, as `cli-team-bridge status` shows it:");
     }
     for line in team {
-        output::say(&line);
+        output::say_fitted(&line);
     }
     Ok(())
 }
@@ -138,6 +138,7 @@ fn count(state: &State, presences: &[SeenPresence]) -> BusView {
         lost: lost.map(|task| task.id.clone()).collect(),
         members: live.count(),
         unfinished: unfinished.count(),
+        trials: workflows.iter().filter(|workflow| workflow.is_interrupted_trial()).count(),
         resumable: resumable.collect(),
     }
 }

@@ -7,6 +7,7 @@ use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::{beginning, quoted};
 use crate::setup::connected_clients::{Connection, InstalledClient};
 use crate::setup::installed_agents::InstalledAgent;
+use crate::view::trials_in_words;
 
 /// The most characters of a path or an error that the overview shows: most paths are shorter, and `doctor` shows all.
 const SHOWN: usize = 200;
@@ -77,9 +78,13 @@ fn project(project: &ProjectView) -> Vec<String> {
         BusView::Absent => "no team yet".to_owned(),
         BusView::Foreign => "its bus was not created here, and is not used".to_owned(),
         BusView::Unusable(why) => format!("its bus cannot be read: {}", beginning(why, SHOWN)),
-        BusView::Present { members, unfinished, .. } => {
+        BusView::Present { members, unfinished, trials, .. } => {
             let members = count(*members, "live member");
-            format!("{members}, {}", count(*unfinished, "unfinished workflow"))
+            let trials = match trials {
+                0 => String::new(),
+                some => format!(", {}", trials_in_words(*some)),
+            };
+            format!("{members}, {}{trials}", count(*unfinished, "unfinished workflow"))
         }
     };
     let file = match file {
@@ -138,7 +143,13 @@ mod tests {
     fn tasks_that_were_lost_are_told_with_the_command_that_shows_them() {
         let lines = |lost: &[&str]| {
             let lost = lost.iter().map(|id| TaskId::parse(id).unwrap()).collect();
-            let bus = BusView::Present { members: 0, unfinished: 0, resumable: Vec::new(), lost };
+            let bus = BusView::Present {
+                members: 0,
+                unfinished: 0,
+                trials: 0,
+                resumable: Vec::new(),
+                lost,
+            };
             project(&ProjectView::Found { root: "/p".to_owned(), file: FileView::Good, bus })
         };
         assert_eq!(lines(&[]), ["\"/p\": no live members, no unfinished workflows"]);
@@ -154,6 +165,20 @@ mod tests {
                 "2 tasks ended with their agents before they were done: `cli-team-bridge tasks` lists them"
             ]
         );
+    }
+
+    #[test]
+    fn trials_that_were_interrupted_are_told_as_such() {
+        let lines = |trials| {
+            let (resumable, lost) = (Vec::new(), Vec::new());
+            let bus = BusView::Present { members: 0, unfinished: 0, trials, resumable, lost };
+            project(&ProjectView::Found { root: "/p".to_owned(), file: FileView::Good, bus })
+        };
+        let before = "\"/p\": no live members, no unfinished workflows, ";
+        let one = format!("{before}1 interrupted trial, which cannot be resumed");
+        assert_eq!(lines(1), [one]);
+        let two = format!("{before}2 interrupted trials, none of which can be resumed");
+        assert_eq!(lines(2), [two]);
     }
 
     #[test]

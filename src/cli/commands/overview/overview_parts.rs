@@ -56,7 +56,9 @@ pub(super) enum BusView {
         members: usize,
         /// The number of workflows that have not ended.
         unfinished: usize,
-        /// Those of them that can be resumed, the newest first.
+        /// Interrupted workflows besides those, in which scripts played the agents: nobody can resume them.
+        trials: usize,
+        /// The unfinished ones that can be resumed, the newest first.
         resumable: Vec<WorkflowId>,
         /// The tasks that were not done when their agents or their bridge ended, as far as nobody was told of that, the newest first.
         lost: Vec<TaskId>,

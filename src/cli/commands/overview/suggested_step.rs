@@ -110,8 +110,13 @@ mod tests {
     /// An overview of a project with a bus, where nothing is missing.
     fn whole() -> Overview {
         let client = one("zed", "Zed", Connection::Connected);
-        let bus =
-            BusView::Present { members: 0, unfinished: 0, resumable: Vec::new(), lost: Vec::new() };
+        let bus = BusView::Present {
+            members: 0,
+            unfinished: 0,
+            trials: 0,
+            resumable: Vec::new(),
+            lost: Vec::new(),
+        };
         let key = LoginSign::Variable("KEY".into());
         Overview {
             clients: vec![client],
@@ -149,7 +154,13 @@ mod tests {
     fn a_lost_task_is_told_to_the_client_that_is_started_next() {
         let with = |members, lost: &[&str]| {
             let lost = lost.iter().map(|id| TaskId::parse(id).unwrap()).collect();
-            with_bus(BusView::Present { members, unfinished: 0, resumable: Vec::new(), lost })
+            with_bus(BusView::Present {
+                members,
+                unfinished: 0,
+                trials: 0,
+                resumable: Vec::new(),
+                lost,
+            })
         };
         let one = ["task-k3j7x2abq5wt"];
         let told = |what: &str| format!("start Zed here: it is told of {what} not done");
@@ -188,6 +199,7 @@ mod tests {
     #[test]
     fn an_interrupted_workflow_comes_first() {
         let bus = |resumable: &[&str]| BusView::Present {
+            trials: 0,
             members: 0,
             unfinished: 2,
             lost: Vec::new(),

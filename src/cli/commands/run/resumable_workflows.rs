@@ -8,22 +8,32 @@ use crate::domain::ids::SessionId;
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::domain::time::iso8601;
 use crate::domain::workflow::WorkflowStatus;
-use crate::view::WorkflowTree;
+use crate::view::{WorkflowTree, trials_in_words};
 
 /// Prints a line for each workflow that can be resumed, newest first.
 pub(super) fn list(project: &Project) -> Result<(), Failure> {
     let bus = open_bus::open_present_bus(&project.bus_directory())?;
-    let lines = bus.map(|bus| lines(&bus)).unwrap_or_default();
+    let lines = bus.as_ref().map(lines).unwrap_or_default();
     if lines.is_empty() {
-        output::tell(&format!(
-            "no workflow of {} is interrupted; `run FILE` starts one",
-            project.root.shown()
-        ));
+        let trials = bus.map_or(0, |bus| {
+            bus.look(|state| {
+                let all = state.workflows().into_iter();
+                all.filter(|workflow| workflow.is_interrupted_trial()).count()
+            })
+        });
+        let root = project.root.shown();
+        output::tell(&match trials {
+            0 => format!("no workflow of {root} is interrupted; `run FILE` starts one"),
+            some => format!(
+                "no workflow of {root} can be resumed: it has {}; `run FILE` starts one",
+                trials_in_words(some)
+            ),
+        });
         return Ok(());
     }
     output::tell("interrupted workflows; resume one with `cli-team-bridge run --resume ID`:");
     for line in lines {
-        output::say(&line);
+        output::say_fitted(&line);
     }
     Ok(())
 }

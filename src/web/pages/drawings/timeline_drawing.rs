@@ -10,7 +10,8 @@ use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::{one_line, quoted};
 use crate::domain::time::iso8601;
 use crate::view::{
-    Board, DIED, Moment, StatusLook, Stretch, StretchKind, Trouble, ended_with_process, span,
+    Board, DIED, MemberRow, Moment, StatusLook, Stretch, StretchKind, Trouble, ended_with_process,
+    span,
 };
 use crate::web::pages::View;
 use crate::web::pages::parts::{MOST_ROWS, clock, tone};
@@ -110,16 +111,16 @@ fn names(lanes: &[&str], board: &Board, height: i64) -> Markup {
                 @let y = TOP + LANE * at(index);
                 line."l-grid" x1="0" x2=(NAMES) y1=(y) y2=(y) {}
                 text."t-bold" x="6" y=(y + 24) { (cut(lane, 18)) }
-                @if let Some(trouble) = trouble_of(lane, board) { text."t-soft" x="6" y=(y + 40) { "✗ " (trouble.word()) } }
+                @if let Some((trouble, _)) = trouble_of(lane, board) { text."t-soft" x="6" y=(y + 40) { "✗ " (trouble.word()) } }
             }
         }
     }
 }
 
 /// Returns in a word what is wrong with a member whose lane may be empty since then.
-fn trouble_of(name: &str, board: &Board) -> Option<Trouble> {
+fn trouble_of<'b>(name: &str, board: &'b Board) -> Option<(Trouble, &'b MemberRow)> {
     let row = board.members.iter().find(|row| row.name == name)?;
-    Trouble::of(&row.state, &row.kind)
+    Some((Trouble::of(&row.state, &row.kind)?, row))
 }
 
 /// Draws stretches of time.
@@ -159,7 +160,7 @@ pub(in crate::web::pages) fn timeline_drawing(stretches: &[Stretch], board: &Boa
     html! {
         (newest_drawing(&title, &names(&lanes, board, height), (LEFT + WIDTH + 24, height), &content))
         @for lane in &lanes {
-            @if let Some(trouble) = trouble_of(lane, board) { p { b { (lane) " is " (trouble.word()) } ": " (trouble.meaning()) "." } }
+            @if let Some((trouble, row)) = trouble_of(lane, board) { p.body { b { (lane) " is " (trouble.word()) } ": " (trouble.meaning_for(row.silent_in.as_deref())) "." } }
         }
         p.empty { "A bar with a mark is work at a task, with how it ended (✓ ✗ -; ● goes on); one without a mark is a turn in which a member reads its messages; a dotted line is a wait for a message; ! is a question for permission." }
         details.body id="timeline-words" {
@@ -203,11 +204,7 @@ fn bar(
     let words = in_words(stretch, now, prompts);
     match &stretch.kind {
         StretchKind::Work { task } => {
-            let look = StatusLook::of(stretch.ended.unwrap_or(if stretch.until.is_some() {
-                "interrupted"
-            } else {
-                "running"
-            }));
+            let look = StatusLook::of(end_of_work(stretch).unwrap_or("running"));
             let name =
                 prompts.get(task.as_str()).map_or_else(|| task.clone(), |words| one_line(words));
             let label = room(&mut free.work, from + 18, width - 24, &name);
@@ -244,6 +241,11 @@ fn bar(
     }
 }
 
+/// Says how work has ended: if nothing tells that, its agent ended meanwhile.
+fn end_of_work(stretch: &Stretch) -> Option<&'static str> {
+    stretch.ended.or(stretch.until.map(|_| "interrupted"))
+}
+
 fn in_words(stretch: &Stretch, now: Moment, prompts: &Prompts<'_>) -> String {
     let time = stretch.from.until(stretch.until.unwrap_or(now));
     let time = span(i64::try_from(time).unwrap_or(i64::MAX));
@@ -255,7 +257,7 @@ fn in_words(stretch: &Stretch, now: Moment, prompts: &Prompts<'_>) -> String {
     };
     match &stretch.kind {
         StretchKind::Work { task } => {
-            let end = stretch.ended.map(|end| format!(", {end}")).unwrap_or_default();
+            let end = end_of_work(stretch).map(|end| format!(", {end}")).unwrap_or_default();
             let prompt = prompts.get(task.as_str());
             let prompt = prompt.map(|words| format!("{}, ", quoted(words, WORDS)));
             let prompt = prompt.unwrap_or_default();

@@ -32,11 +32,11 @@ pub(in crate::web::pages) fn decided_list(all: &[Decided], shown: usize) -> Mark
 fn decided_row(row: &Decided) -> Markup {
     let is_denied = row.how == DecidedHow::Denied;
     let (class, mark) = if is_denied { ("mark bad", "✗") } else { ("mark good", "✓") };
-    let opens = match (&row.thread_id, row.how) {
+    let opens = match (&row.thread_id, row.is_of_workflow()) {
         (Some(thread), _) => {
             html! { a href=(View::Thread(thread.clone()).path()) { "its thread" } }
         }
-        (None, DecidedHow::Approved) => workflow_link(&row.id, "its workflow"),
+        (None, true) => workflow_link(&row.id, "its workflow"),
         (None, _) => html! { @if let Some(task) = &row.task_id { (task_link(task)) } },
     };
     html! {

@@ -30,7 +30,7 @@ fn task_row(task: &TaskRow, board: &Board) -> Markup {
     html! {
         tr {
             td.who { (member_link(&task.agent)) }
-            td { (mark(StatusLook::of(state), state)) }
+            td { (mark(StatusLook::of(state), state)) @if task.is_trial { " " span.tag { "trial" } } }
             td.nowrap { (task_link(&task.task_id)) }
             td.words {
                 @if let Some(error) = &task.error { span.two-lines.bad dir="auto" { (error) } " " }

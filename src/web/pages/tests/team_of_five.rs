@@ -54,6 +54,7 @@ pub(super) fn member(name: &str, group: Group, state: &str, doing: &str) -> Memb
         doing: doing.to_owned(),
         last_active: ago(20),
         live_seconds: 3_000,
+        is_trial: false,
         profile: Some(name.to_owned()),
         roles: vec!["writes Rust".to_owned()],
         model: Some("gpt-5".to_owned()),
@@ -425,18 +426,17 @@ fn stretches() -> Vec<Stretch> {
 /// Returns what the views need besides.
 pub(super) fn extra() -> Extra {
     let line = |kind, text: &str| LiveLine { kind, text: text.to_owned() };
+    let prompt = "Draft the outline of the book.\n\nThree parts, each with a summary.";
+    let output = "The outline has three parts:\n\n1. Logs\n2. Leases\n3. Locks\n";
     let diff = "diff --git a/chapters/leases.md b/chapters/leases.md\n--- a/chapters/leases.md\n+++ b/chapters/leases.md\n@@ -1,3 +1,4 @@\n # Leases\n-A lease ends by your clock.\n+A lease ends by the clock of whoever gave it.\n+So keep a margin.\n";
     Extra {
         turn: None,
         task: Some(WholeTask {
             row: task("task-ben", "ben", "done", "Draft the outline of the book"),
-            whole_prompt: Some(
-                "Draft the outline of the book.\n\nThree parts, each with a summary.".to_owned(),
-            ),
+            whole_prompt: Some(prompt.to_owned()),
+            cancelled_by: None,
             whole_error: None,
-            output: Some(
-                "The outline has three parts:\n\n1. Logs\n2. Leases\n3. Locks\n".to_owned(),
-            ),
+            output: Some(output.to_owned()),
             details: None,
         }),
         live: Arc::new(vec![

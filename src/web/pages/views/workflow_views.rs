@@ -88,8 +88,11 @@ pub(in crate::web::pages) fn workflow(
 fn head(tree: &WorkflowTree, now: Moment) -> Markup {
     html! {
         p.title id="workflow" {
-            span { b { (named(tree)) } " · " (mark(StatusLook::of(tree.state()), tree.state())) " · " (tree.progress()) " · led by " (member_link(&tree.by)) " · created " (ago(tree.created_at, now)) " ago" }
+            span { b { (named(tree)) } @if tree.is_trial { " " span.tag { "trial" } } " · " (mark(StatusLook::of(tree.state()), tree.state())) " · " (tree.progress()) " · led by " (member_link(&tree.by)) " · created " (ago(tree.created_at, now)) " ago" }
             span.id { (tree.workflow_id) }
+            @if let Some((words, command)) = tree.way_on() {
+                " " span { (words) @if let Some(command) = &command { " " code { (command) } } }
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::rows_as_lines as cells;
 use super::table::aligned;
 use crate::domain::text::counted::counted;
-use crate::view::{Board, Group, MemberRow, Moment, Need, Problem, StatusLook, WorkflowTree};
+use crate::view::{Board, Group, MemberRow, Moment, Need, Problem, StatusLook};
 
 /// Returns the lines of a board.
 pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
@@ -48,28 +48,49 @@ pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
         .map(|row| vec![row.names(), row.words(), row.thread.clone(), cells::ago(row.since, now)]);
     block(&mut lines, "Disagreements", conflicts);
     let workflows = board.workflows.iter().map(|workflow| cells::workflow(workflow, now));
-    let can_be_resumed = |workflow: &WorkflowTree| {
-        !workflow.is_trial && (workflow.is_gone || workflow.status == "interrupted")
+    let interrupted = |is_trial: bool| {
+        let mut all = board.workflows.iter();
+        all.any(|workflow| workflow.is_trial == is_trial && workflow.has_no_leader())
     };
-    let heading = if board.workflows.iter().any(can_be_resumed) {
-        "Workflows (`cli-team-bridge run --resume ID` resumes an interrupted one)"
-    } else {
-        "Workflows"
+    let heading = match (interrupted(false), interrupted(true)) {
+        (true, false) => "Workflows (`cli-team-bridge run --resume ID` resumes an interrupted one)",
+        (true, true) => {
+            "Workflows (`cli-team-bridge run --resume ID` resumes an interrupted one, but no trial)"
+        }
+        (false, true) => "Workflows (a trial cannot be resumed)",
+        (false, false) => "Workflows",
     };
     block(&mut lines, heading, workflows);
-    let words = problems.iter().filter(|(_, row)| row.is_none());
-    let words =
-        words.map(|(problem, _)| vec![format!("✗ {}", problem.who()), problem_words(problem, now)]);
-    let ends = problems.iter().filter_map(|(_, row)| Some(cells::member((*row)?, board)));
-    if !problems.is_empty() {
-        lines.extend([String::new(), "Problems".to_owned()]);
-        lines.extend(aligned(&words.collect::<Vec<_>>(), 2));
-        lines.extend(aligned(&ends.collect::<Vec<_>>(), 2));
-    }
-    let mut advice: Vec<_> = board.problems.iter().filter_map(Problem::advice).collect();
-    advice.dedup();
-    lines.extend(advice.into_iter().map(|advice| format!("  {advice}")));
+    put_problems(&mut lines, &problems, board);
     lines
+}
+
+/// Adds what is wrong, each with what helps below it, and then who has ended: those that led first.
+fn put_problems(
+    lines: &mut Vec<String>,
+    problems: &[(&Problem, Option<&MemberRow>)],
+    board: &Board,
+) {
+    if problems.is_empty() {
+        return;
+    }
+    lines.extend([String::new(), "Problems".to_owned()]);
+    let plain = problems.iter().filter(|(_, row)| row.is_none());
+    let plain: Vec<_> = plain.map(|(problem, _)| *problem).collect();
+    let rows = plain
+        .iter()
+        .map(|problem| vec![format!("✗ {}", problem.who()), problem_words(problem, board.at)]);
+    let rows = aligned(&rows.collect::<Vec<_>>(), 2);
+    for (place, row) in rows.into_iter().enumerate() {
+        lines.push(row);
+        let next = plain.get(place + 1).and_then(|next| next.advice());
+        let advice = plain[place].advice().filter(|advice| next.as_ref() != Some(advice));
+        lines.extend(advice.map(|advice| format!("      {advice}")));
+    }
+    let mut ends: Vec<_> = problems.iter().filter_map(|(_, row)| *row).collect();
+    ends.sort_by_key(|row| row.kind == "agent");
+    let ends: Vec<_> = ends.into_iter().map(|row| cells::member(row, board)).collect();
+    lines.extend(aligned(&ends, 2));
 }
 
 /// Says what is wrong, and since when.

@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &TraceArguments) -> Result<(), Failure> {
         }
     } else {
         for line in trace_lines::of(&trace) {
-            output::say(&line);
+            output::say_fitted(&line);
         }
     }
     for line in remarks(&trace, bus.damaged_lines()) {

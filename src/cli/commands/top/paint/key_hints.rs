@@ -41,6 +41,10 @@ fn out_of_sight(screen: &Screen) -> Option<String> {
     let layout = screen.layout();
     let (above, below) = screen.above_and_below(layout);
     let follows = screen.keys.keys_of(KeyAction::Last);
+    let decided = match screen.decided_out_of_sight(layout) {
+        0 => String::new(),
+        some => format!(", {some} more decided"),
+    };
     match (above, below) {
         (_, newer) if screen.is_paused() && !follows.is_empty() => {
             let newer = if newer > 0 { format!(" ({newer} newer)") } else { String::new() };
@@ -48,10 +52,10 @@ fn out_of_sight(screen: &Screen) -> Option<String> {
         }
         // The heading of what stands below the list says it.
         _ if layout.below.is_some() => None,
-        (0, 0) => None,
-        (0, below) => Some(format!("… {below} below")),
-        (above, 0) => Some(format!("… {above} above")),
-        (above, below) => Some(format!("… {above} above, {below} below")),
+        (0, 0) => decided.strip_prefix(", ").map(|decided| format!("… {decided}")),
+        (0, below) => Some(format!("… {below} below{decided}")),
+        (above, 0) => Some(format!("… {above} above{decided}")),
+        (above, below) => Some(format!("… {above} above, {below} below{decided}")),
     }
 }
 

@@ -150,6 +150,8 @@ impl Rows<'_> {
                     (None, Some(prompt)) => quoted(prompt, WORDS),
                     (None, None) => "(its prompt cannot be read)".to_owned(),
                 };
+                let trial = if task.is_trial { "(trial) " } else { "" };
+                let words = format!("{trial}{words}");
                 let status = state.replace('_', " ");
                 self.filled(
                     (mark, style),

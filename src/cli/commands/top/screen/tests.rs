@@ -39,6 +39,7 @@ fn member(name: &str, group: Group, state: &str) -> MemberRow {
         task_id: (group != Group::Idle).then(|| format!("task-{name}")),
         unread: 2,
         live_seconds: 1,
+        is_trial: false,
         profile: Some("codex".to_owned()),
         ..row(name, state)
     }

@@ -142,6 +142,15 @@ impl Screen {
         (above.len(), below.len())
     }
 
+    /// Returns how many rows of what has been decided are out of sight, beside messages.
+    pub(in crate::cli::commands::top) fn decided_out_of_sight(&self, layout: Layout) -> usize {
+        let (items, at) = self.rows(self.pane);
+        let shown = layout.shown(&items, at);
+        let Some(begin) = messages_begin(&items) else { return 0 };
+        let is_decided = |place: &usize| matches!(items[*place], Item::Decided(_));
+        (0..begin).filter(is_decided).filter(|place| !shown.contains(place)).count()
+    }
+
     /// Says whether new rows of a list of news no longer come into sight by themselves, as an older one is chosen.
     pub(in crate::cli::commands::top) fn is_paused(&self) -> bool {
         let (items, at) = self.rows(self.pane);

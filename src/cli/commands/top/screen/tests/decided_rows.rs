@@ -94,7 +94,11 @@ fn many_decisions_leave_the_rows_to_the_messages_and_are_reached_from_them() {
     let lines = shown(&screen);
     assert_eq!((&*lines[3], &*lines[7]), ("Decided (17)", "Messages (20)"), "{lines:#?}");
     let last = |screen: &Screen| shown(screen).last().cloned().unwrap();
-    assert!(last(&screen).contains("… 14 above"), "messages alone count: {}", last(&screen));
+    assert!(
+        last(&screen).contains("… 14 above, 14 more decided"),
+        "each counts: {}",
+        last(&screen)
+    );
     for _ in 0..19 {
         press(&mut screen, "k");
     }
