@@ -173,9 +173,10 @@ fn not_writable(directory: &Path) -> Closed {
 /// Returns the path in the bus of the file of its log to which sessions append.
 fn newest_segment(directory: &Path) -> Option<String> {
     let entries = std::fs::read_dir(directory.join("log")).ok()?.flatten();
-    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-    let newest = names.filter(|name| name.ends_with(".jsonl")).max()?;
-    Some(format!("log/{newest}"))
+    let paths = entries.map(|entry| entry.path());
+    let segments = paths.filter(|path| path.extension().is_some_and(|kind| kind == "jsonl"));
+    let newest = segments.max()?;
+    Some(format!("log/{}", newest.file_name()?.to_str()?))
 }
 
 /// Returns what keeps this user from reading the bus, if that is the reason of an error.
