@@ -11,6 +11,7 @@ use super::edits::config_edit::{FileEdits, JsonEdit, names_bridge, runs_bridge};
 use super::edits::entry_arguments::{JudgeArguments, ServerRole, started_server};
 use super::known_client::{Client, ClientFile, Places, SERVER, Server, SwitchEffect};
 use super::{local_entry, switches, written_entry};
+use crate::sys::process::has_content;
 
 /// An installed client.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -165,7 +166,7 @@ fn by_entry(
     match started_server(entry, started_in.judge_arguments) {
         Ok(server)
             if runs_bridge(entry)
-                && program(command).is_some()
+                && program(command).is_some_and(|path| has_content(&path))
                 && server.missing_project(is_directory).is_none() =>
         {
             match server.role {

@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 use super::clients::codex_provider::{self, ProviderLogin};
 use super::known_client::Places;
 use crate::config::{Config, Profile};
+use crate::domain::limits::CLIENT_WORD_CHARS;
+use crate::domain::text::shown_path::ShownPath as _;
+use crate::domain::text::visible_letters::beginning;
 
 /// One of the five agents, as installed on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +48,8 @@ pub enum LoginSign {
     NotNeeded(String),
     /// The agent's settings take the key from a variable that the agent does not get.
     NoKey(MissingKey),
+    /// The agent's settings in this file take the key from what is the name of no variable.
+    NoVariable { text: String, file: PathBuf },
     /// No sign was found. On a Mac the login may be in the keychain, which is not searched.
     NotSeen,
 }
@@ -53,13 +58,13 @@ pub enum LoginSign {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingKey {
     pub variable: String,
-    /// The line of the bridge's configuration that passes it on, if it is set here.
+    /// What passes it on, if it is set here: completes a sentence that begins "to log in,".
     pub passing: Option<String>,
 }
 
 impl MissingKey {
     /// Says what is missing, in a sentence about the agent.
-    pub fn says(&self) -> String {
+    fn says(&self) -> String {
         let missing = match &self.passing {
             Some(_) => "which the bridge does not pass on to it",
             None => "which is not set here",
@@ -68,9 +73,9 @@ impl MissingKey {
     }
 
     /// Completes a sentence that begins "to log in,".
-    pub fn remedy(&self) -> String {
+    fn remedy(&self) -> String {
         match &self.passing {
-            Some(line) => format!("write {line} in `~/.config/cli-team-bridge/config.toml`"),
+            Some(passing) => passing.clone(),
             None => format!("set {} to the key", self.variable),
         }
     }
@@ -79,7 +84,26 @@ impl MissingKey {
 impl LoginSign {
     /// Says whether there is a sign of a login, or none is needed.
     pub fn is_seen(&self) -> bool {
-        !matches!(self, Self::NotSeen | Self::NoKey(_))
+        !matches!(self, Self::NotSeen | Self::NoKey(_) | Self::NoVariable { .. })
+    }
+
+    /// Says in a sentence about the agent why its settings give it no key, with what helps, which completes a sentence that begins
+    /// "to log in,"; none if they do, or need none.
+    pub fn why_no_key(&self) -> Option<(String, String)> {
+        match self {
+            Self::NoKey(missing) => Some((missing.says(), missing.remedy())),
+            Self::NoVariable { text, file } => {
+                let (text, file) = (beginning(text, CLIENT_WORD_CHARS), file.shown());
+                let says = format!(
+                    "its own settings take the key from {text:?} (`env_key` in {file}), which is not the name of a variable"
+                );
+                Some((
+                    says,
+                    format!("set `env_key` in {file} to the name of the variable with the key"),
+                ))
+            }
+            _ => None,
+        }
     }
 }
 
@@ -171,9 +195,9 @@ pub fn look(
     known
         .map(|(kind, profile)| {
             let login = find_sign(kind, profile, places, &variable);
-            let how_to_log_in = match &login {
-                LoginSign::NoKey(missing) => Some(missing.remedy()),
-                _ => profile.login.as_ref().map(|login| login.value.clone()),
+            let how_to_log_in = match login.why_no_key() {
+                Some((_, remedy)) => Some(remedy),
+                None => profile.login.as_ref().map(|login| login.value.clone()),
             };
             InstalledAgent {
                 profile: kind.profile,
@@ -244,8 +268,15 @@ fn find_sign(
         return LoginSign::Variable((*name).to_owned());
     }
     match (kind.provider)(places) {
-        ProviderLogin::Variable(name) => return find_key(profile, name, variable),
-        ProviderLogin::None(provider) => return LoginSign::NotNeeded(provider),
+        ProviderLogin::Variable(name) => return find_key(profile, name, places, variable),
+        ProviderLogin::InFile(file) => return LoginSign::File(file),
+        ProviderLogin::NoVariable { text, file } => return LoginSign::NoVariable { text, file },
+        ProviderLogin::None { provider, headers } => {
+            // Codex leaves out a header whose variable is not set.
+            let mut set = headers.into_iter().filter(|name| is_set(&name.as_str()));
+            let header = set.next().map(|name| find_key(profile, name, places, variable));
+            return header.unwrap_or(LoginSign::NotNeeded(provider));
+        }
         ProviderLogin::Own => {}
     }
     let file = (kind.login_files)(places).into_iter().find(|file| file.is_file());
@@ -256,6 +287,7 @@ fn find_sign(
 fn find_key(
     profile: &Profile,
     key: String,
+    places: &Places,
     variable: &impl Fn(&str) -> Option<OsString>,
 ) -> LoginSign {
     let own = variable(&key).filter(|value| !value.is_empty());
@@ -269,9 +301,28 @@ fn find_key(
         let passed = profile.env_pass.value.iter().map(ToString::to_string);
         let passed = passed.chain([key.clone()]).map(|pattern| format!("{pattern:?}"));
         let passed = passed.collect::<Vec<_>>().join(", ");
-        format!("`env_pass = [{passed}]` under `[agents.{}]`", profile.name)
+        let line = format!("`env_pass = [{passed}]` under `[agents.{}]`", profile.name);
+        let source = &profile.env_pass.source;
+        match source.path() {
+            // It counts before the user's own.
+            Some(file) if source.is_projects() => format!(
+                "write {line} in {}, and approve it with `cli-team-bridge trust`, or remove `env_pass` there",
+                file.shown()
+            ),
+            Some(file) => format!("write {line} in {}", file.shown()),
+            None => format!("write {line} in {}", own_configuration(places)),
+        }
     });
     LoginSign::NoKey(MissingKey { variable: key, passing })
+}
+
+/// Names the user's own configuration file.
+fn own_configuration(places: &Places) -> String {
+    let file = "cli-team-bridge/config.toml";
+    match places.moved_to("XDG_CONFIG_HOME") {
+        Some(moved) => moved.join(file).shown().to_string(),
+        None => format!("`~/.config/{file}`"),
+    }
 }
 
 #[cfg(test)]
@@ -358,5 +409,48 @@ mod tests {
         assert!(how.contains(passing), "{how}");
         provider("base_url = 'http://127.0.0.1:1'");
         assert_eq!(login(&[]).login, LoginSign::NotNeeded("mine".into()));
+        provider("env_http_headers = { key = 'AZURE_KEY' }");
+        assert_eq!(login(&[]).login, LoginSign::NotNeeded("mine".into()));
+        assert!(login(&["AZURE_KEY"]).how_to_log_in.unwrap().contains(passing));
+        for no_name in ["", "*"] {
+            provider(&format!("env_key = '{no_name}'"));
+            let how = login(&[]).how_to_log_in.unwrap();
+            assert!(how.starts_with("set `env_key` in "), "{how}");
+        }
+        provider("env_key = 'AZURE_KEY'");
+        let own = home.path().join(".codex/.env");
+        fs::write(&own, "AZURE_KEY=secret\n").unwrap();
+        assert_eq!(login(&[]).login, LoginSign::File(own));
+    }
+
+    #[test]
+    fn the_file_that_passes_a_key_on_is_the_one_that_counts() {
+        let home = tempfile::tempdir().unwrap();
+        fs::create_dir_all(home.path().join(".codex")).unwrap();
+        let provider = "model_provider = 'mine'\n[model_providers.mine]\nenv_key = 'AZURE_KEY'\n";
+        fs::write(home.path().join(".codex/config.toml"), provider).unwrap();
+        let how = |config_home: Option<&Path>| {
+            let load = Load { project: home.path(), home: None, config_home, explicit: None };
+            let config = Config::load(load).unwrap();
+            let variable = |name: &str| match name {
+                "HOME" => Some(home.path().into()),
+                "XDG_CONFIG_HOME" => config_home.map(Into::into),
+                "AZURE_KEY" => Some("x".into()),
+                _ => None,
+            };
+            let places = Places::read(variable, false).unwrap();
+            let agents = look(&config, &places, Path::new("/own"), |_| None, variable);
+            of(&agents, "codex").how_to_log_in.clone().unwrap()
+        };
+        assert!(how(None).ends_with(" in `~/.config/cli-team-bridge/config.toml`"));
+        let moved = home.path().join("moved");
+        let file = moved.join("cli-team-bridge/config.toml");
+        assert!(how(Some(&moved)).ends_with(&format!(" in {}", file.display())));
+        let of_project = home.path().join(".claude/bridge.toml");
+        fs::create_dir(of_project.parent().unwrap()).unwrap();
+        fs::write(&of_project, "[agents.codex]\nenv_pass = ['OPENAI_*']\n").unwrap();
+        let how = how(Some(&moved));
+        assert!(how.contains(&format!("in {}, and approve", of_project.display())), "{how}");
+        assert!(how.contains(r#"["OPENAI_*", "AZURE_KEY"]"#), "{how}");
     }
 }

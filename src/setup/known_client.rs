@@ -104,6 +104,8 @@ pub enum FolderTrust {
     RefusedBy(&'static str),
     /// A file of the client cannot be read, for this reason.
     Unknown(String),
+    /// Its rules about folders cannot be read, for this reason, so that it starts in no folder.
+    Broken(String),
 }
 
 /// The entries that a client keeps in the user's own file for one project alone. There, they take precedence over all others. Setup
@@ -170,6 +172,8 @@ pub struct Places {
     pub home: PathBuf,
     /// The absolute paths in variables that relocate a program's files, by the variable's name.
     moved: Vec<(String, PathBuf)>,
+    /// The relative paths in variables with which the directory of a client's files depends on where it is started.
+    relative: Vec<(&'static str, PathBuf)>,
     /// What variables have Gemini CLI think of every folder that it is started in.
     pub(super) gemini_trust: Option<FolderTrust>,
     is_mac: bool,
@@ -197,6 +201,14 @@ const MOVING: [&str; 7] = [
     "FACTORY_HOME_OVERRIDE",
 ];
 
+/// The variables that a client takes relative to the directory in which it is started, each with that client.
+const RELATIVE: [(&str, &str); 4] = [
+    ("claude-code", "CLAUDE_CONFIG_DIR"),
+    ("codex", "CODEX_HOME"),
+    ("gemini", "GEMINI_CLI_HOME"),
+    ("qwen", "QWEN_HOME"),
+];
+
 impl Places {
     /// Reads the places from the environment; none without a home directory.
     pub fn read(variable: impl Fn(&str) -> Option<OsString>, is_mac: bool) -> Option<Self> {
@@ -205,12 +217,23 @@ impl Places {
             path.filter(|path| path.is_absolute())
         };
         let home = absolute("HOME")?;
-        let moved = MOVING.iter().filter_map(|name| Some(((*name).to_owned(), absolute(name)?)));
+        // Qwen Code alone takes `~` for the home directory.
+        let in_home = |name: &str| {
+            let path = variable(name).filter(|_| name == "QWEN_HOME").map(PathBuf::from)?;
+            path.strip_prefix("~").ok().map(|rest| home.join(rest))
+        };
+        let place = |name: &str| absolute(name).or_else(|| in_home(name));
+        let moved = MOVING.iter().filter_map(|name| Some(((*name).to_owned(), place(name)?)));
         let moved = moved.collect();
+        let relative = RELATIVE.into_iter().filter_map(|(_, name)| {
+            let path = variable(name).filter(|path| !path.is_empty() && place(name).is_none())?;
+            Some((name, path.into()))
+        });
+        let relative = relative.collect();
         let is_set =
             |(name, value, _): &(&str, &str, _)| variable(name).is_some_and(|it| it == *value);
         let gemini_trust = GEMINI_TRUST.into_iter().find(is_set).map(|(_, _, trust)| trust);
-        Some(Self { home, moved, gemini_trust, is_mac })
+        Some(Self { home, moved, relative, gemini_trust, is_mac })
     }
 
     /// Returns the directory that a variable names, or this default in the home directory.
@@ -222,6 +245,13 @@ impl Places {
     pub(super) fn moved_to(&self, variable: &str) -> Option<PathBuf> {
         let moved = self.moved.iter().find(|(name, _)| name == variable);
         moved.map(|(_, path)| path.clone())
+    }
+
+    /// Returns the variable, and its relative path, because of which a client reads other files than those that setup knows.
+    pub fn relative_place(&self, client: &str) -> Option<(&'static str, &Path)> {
+        let (_, variable) = RELATIVE.into_iter().find(|(name, _)| *name == client)?;
+        let mut relative = self.relative.iter();
+        relative.find_map(|(name, path)| (*name == variable).then_some((variable, path.as_path())))
     }
 
     /// Returns the home directory that a variable names for one program, or the user's.
@@ -342,5 +372,32 @@ impl Client {
     /// Says whether the client has the bridge as a plugin.
     pub fn has_plugin(&self, places: &Places) -> bool {
         (self.plugin)(places).is_some_and(|place| place.has_bridge())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_relative_path_in_a_variable_is_no_place_that_setup_knows() {
+        let places = |value: &'static str| {
+            let variable = |name: &str| match name {
+                "HOME" => Some("/h".into()),
+                "CODEX_HOME" | "QWEN_HOME" => Some(value.into()),
+                _ => None,
+            };
+            Places::read(variable, false).unwrap()
+        };
+        let relative = places("x");
+        assert_eq!(relative.relative_place("codex"), Some(("CODEX_HOME", Path::new("x"))));
+        assert_eq!(relative.relative_place("gemini"), None);
+        assert_eq!(relative.or_in_home("CODEX_HOME", ".codex"), Path::new("/h/.codex"));
+        assert_eq!(places("/x").relative_place("codex"), None);
+        assert_eq!(places("").relative_place("codex"), None);
+        let tilde = places("~/x");
+        assert_eq!(tilde.relative_place("qwen"), None);
+        assert_eq!(tilde.or_in_home("QWEN_HOME", ".qwen"), Path::new("/h/x"));
+        assert_eq!(tilde.relative_place("codex"), Some(("CODEX_HOME", Path::new("~/x"))));
     }
 }

@@ -175,8 +175,9 @@ fn judge_login(subject: &Subject, installed: &InstalledProgram) -> Option<Findin
             let says = format!("not needed for its model provider `{provider}`");
             Finding::ok(subject, "login", says)
         }
-        LoginSign::NoKey(missing) => {
-            Finding::problem(subject, "login", missing.says(), missing.remedy())
+        sign @ (LoginSign::NoKey(_) | LoginSign::NoVariable { .. }) => {
+            let (says, remedy) = sign.why_no_key()?;
+            Finding::problem(subject, "login", says, remedy)
         }
         LoginSign::NotSeen => {
             let unknown =

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::judge_bus_place::{self, Closed, ClosedPart, NoBus};
+use super::judge_bus_place::{self, Closed, ClosedPart, Hidden, NoBus};
 use super::{examine_rights, judge_bus, judge_server, judge_sessions, judge_webhooks};
 use crate::bus::state::State;
 use crate::bus::storage::LogError;
@@ -152,12 +152,31 @@ fn not_writable(directory: &Path) -> Closed {
         path.symlink_metadata().is_ok() && !rights_of_others::may_write(&path)
     };
     let closed = parts.into_iter().filter(is_closed).map(|part| format!("`{part}`"));
-    let is_hidden = |part: PathBuf| part.is_dir() && !rights_of_others::may_read(&part);
+    let is_hidden = |part: &PathBuf| part.is_dir() && !rights_of_others::may_read(part);
+    let mut hidden = directories(directory).filter(is_hidden);
+    // Without these, the log is known all the same.
+    let is_beside = |part: &PathBuf| part.ends_with("tasks") || part.ends_with("blobs");
+    let hidden = hidden.next().map(|first| {
+        let is_all_beside = is_beside(&first) && hidden.all(|part| is_beside(&part));
+        if is_all_beside { Hidden::Texts } else { Hidden::Team }
+    });
+    let segment = newest_segment(directory)
+        .filter(|name| !rights_of_others::may_write(&directory.join(name)))
+        .map(|name| format!("`{name}`"));
     Closed {
-        parts: itself.into_iter().chain(closed).collect(),
+        parts: itself.into_iter().chain(closed).chain(segment).collect(),
         has_own_directory: directories(directory).any(|part| is_own_closed(&part)),
-        is_hidden: directories(directory).any(is_hidden),
+        hidden,
     }
+}
+
+/// Returns the path in the bus of the file of its log to which sessions append.
+fn newest_segment(directory: &Path) -> Option<String> {
+    let entries = std::fs::read_dir(directory.join("log")).ok()?.flatten();
+    let paths = entries.map(|entry| entry.path());
+    let segments = paths.filter(|path| path.extension().is_some_and(|kind| kind == "jsonl"));
+    let newest = segments.max()?;
+    Some(format!("log/{}", newest.file_name()?.to_str()?))
 }
 
 /// Returns what keeps this user from reading the bus, if that is the reason of an error.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::judge_client::{self, ExaminedClient, ExaminedFile, Programs, Scope, Unreadable};
 use super::judge_switches;
-use crate::doctor::finding::{Finding, Level};
+use crate::doctor::finding::{Finding, Level, Subject};
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::setup::brought_entry::judge_program;
 use crate::setup::clients::CLIENTS;
@@ -17,7 +17,7 @@ use crate::setup::known_client::{Client, ClientFile, FolderTrust, Places, Server
 use crate::setup::stable_program::{StablePath, called_path};
 use crate::setup::switches;
 use crate::setup::written_entry;
-use crate::sys::process::find_program;
+use crate::sys::process::{find_program, has_content};
 
 /// Where a client may be started.
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +82,7 @@ pub(crate) fn examine(
         };
         let mut files = read_files(&own_binary.to_string_lossy());
         // Permissions and hooks must name the program that the entry starts, which may be another copy of this one.
-        let is_executable = |program: &str| find(program).is_some();
+        let is_executable = |program: &str| find(program).is_some_and(|path| has_content(&path));
         if let Some(command) = command(&files, is_executable) {
             files = read_files(&command);
         }
@@ -109,11 +109,25 @@ pub(crate) fn examine(
             own: &own.path().shown().to_string(),
         };
         let mut judged = judge_client::judge(&examined, &programs);
+        judged
+            .extend(places.relative_place(client.name).map(|found| relative_place(client, found)));
         let switches = switches::find(client, &places, started_in.project, started_in.directories);
         judge_switches::add(&mut judged, client.name, &switches);
         findings.extend(judged);
     }
     findings
+}
+
+/// Says that a client reads other files than the examined ones.
+fn relative_place(client: &Client, (variable, path): (&str, &Path)) -> Finding {
+    let says = format!(
+        "{variable} is a relative path ({}): {} reads other files in each directory in which it is started, and neither `setup` nor \
+         `doctor` looks at them",
+        path.shown(),
+        client.title
+    );
+    let subject = Subject::Client(client.name.to_owned());
+    Finding::problem(&subject, "file", says, format!("set {variable} to an absolute path"))
 }
 
 /// Returns the directories in which a client does not start MCP servers, as far as its files show, each with the trust.

@@ -25,8 +25,17 @@ pub(super) struct Closed {
     pub(super) parts: Vec<String>,
     /// Whether one of them is a directory of this user's, so that the right to it can be given back.
     pub(super) has_own_directory: bool,
-    /// Whether this user may not even read one of its directories.
-    pub(super) is_hidden: bool,
+    /// What is in those directories that this user may not even read.
+    pub(super) hidden: Option<Hidden>,
+}
+
+/// What is hidden from this user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hidden {
+    /// The transcripts or the long texts.
+    Texts,
+    /// What a command needs to show the team.
+    Team,
 }
 
 /// The part of a path that keeps this user from reading the bus.
@@ -87,18 +96,21 @@ pub(super) fn judge_read_only(directory: &Path, now: &Closed, before: &Closed) -
     let is_fixed = now.parts.is_empty();
     let parts = if is_fixed { before } else { now };
     let named = named(&parts.parts);
-    let says = if parts.is_hidden {
-        format!(
+    let says = match parts.hidden {
+        Some(Hidden::Team) => format!(
             "you may not read all of {place} ({named}): no command shows the team, and no session can lead or join it"
-        )
-    } else {
-        format!(
+        ),
+        Some(Hidden::Texts) => format!(
+            "you may not read all of {place} ({named}): transcripts or long texts are not shown, and new ones not written"
+        ),
+        None => format!(
             "you may read {place} but not write to it ({named}): commands show the team, and no session can lead or join it"
-        )
+        ),
     };
     let says = if is_fixed { format!("{says}; you may write to it now") } else { says };
+    // A directory without these rights is not entered, so that what is in it would be left as it is.
     let remedy = format!(
-        "run `chmod -R u+w {place}`, or mount its file system so that it can be written to"
+        "run `chmod -R u+rwX {place}`, or mount its file system so that it can be written to"
     );
     let finding = Finding::problem(&SUBJECT, "writable", says, remedy);
     let finding = if parts.has_own_directory { finding.with_fix(Fix::OwnRights) } else { finding };
@@ -138,14 +150,17 @@ mod tests {
         let none = Closed::default();
         assert!(judge_read_only(Path::new("/p"), &none, &none).is_none());
         let parts = vec!["`log`".to_owned()];
-        let closed = Closed { parts, has_own_directory: true, is_hidden: false };
+        let closed = Closed { parts, has_own_directory: true, hidden: None };
         let finding = judge_read_only(Path::new("/p"), &closed, &closed).unwrap();
         assert!(finding.says.contains("not write to it (`log`)"), "{}", finding.says);
-        assert!(finding.remedy.unwrap().starts_with("run `chmod -R u+w /p`"));
+        assert!(finding.remedy.unwrap().starts_with("run `chmod -R u+rwX /p`"));
         assert_eq!((finding.fix, finding.is_fixed), (Some(Fix::OwnRights), false));
         let finding = judge_read_only(Path::new("/p"), &none, &closed).unwrap();
         assert!(finding.is_fixed && finding.says.ends_with("; you may write to it now"));
-        let hidden = Closed { is_hidden: true, ..closed };
+        let texts = Closed { hidden: Some(Hidden::Texts), ..closed.clone() };
+        let finding = judge_read_only(Path::new("/p"), &texts, &texts).unwrap();
+        assert!(finding.says.ends_with("are not shown, and new ones not written"));
+        let hidden = Closed { hidden: Some(Hidden::Team), ..closed };
         let finding = judge_read_only(Path::new("/p"), &none, &hidden).unwrap();
         assert!(finding.says.starts_with("you may not read all of /p (`log`)"));
     }

@@ -412,6 +412,13 @@ fn judge_trust(
             let remedy = format!("correct that file, then {CHECK_AGAIN}");
             return Finding::unknown(subject, "trust", says).with_remedy(remedy);
         }
+        FolderTrust::Broken(why) => {
+            let says = format!(
+                "{title} does not start in any folder, because of its rules about folders: {why}"
+            );
+            let remedy = format!("correct that file or move it away, then {CHECK_AGAIN}");
+            return Finding::problem(subject, "trust", says, remedy);
+        }
         FolderTrust::RefusedBy(variable) => {
             let says = format!(
                 "{title} starts no MCP servers in {directory}, because of {variable} in the environment"
@@ -441,13 +448,20 @@ fn judge_limit(
         written.expected.as_ref().is_some_and(|expected| expected.get(key).is_some())
     })?;
     let expected = written.expected.as_ref()?.get(key)?.as_u64()?;
-    let found = entry.get(key).and_then(Value::as_u64);
+    let value = entry.get(key);
+    let found = value.and_then(Value::as_u64);
     if found.is_some_and(|found| found >= expected) {
         return None;
     }
     let says = match found {
         Some(found) => format!("`{key}` is {found}, shorter than the longest wait of a tool"),
-        None => format!("`{key}` is not set, so long waits may be cut off"),
+        None => match value {
+            Some(value) => {
+                let value = beginning(&value.to_string(), CLIENT_WORD_CHARS);
+                format!("`{key}` is {value}, which is no limit for the waits of a tool")
+            }
+            None => format!("`{key}` is not set, so long waits may be cut off"),
+        },
     };
     let remedy = format!("set `{key}` of {place} to {expected}");
     Some(Finding::note(subject, "timeout", says).with_remedy(remedy))

@@ -32,7 +32,17 @@ fn judge(files: &TrustFiles, folder: &Path) -> Result<FolderTrust, String> {
     if value_in(&files.settings, &enabled)? == Some(Value::Bool(false)) {
         return Ok(FolderTrust::Trusted);
     }
-    let rules = value_in(&files.rules, &[])?;
+    let rules = match value_in(&files.rules, &[]) {
+        Ok(Some(Value::Object(rules))) => Some(Value::Object(rules)),
+        Ok(None) => None,
+        Ok(Some(_)) => {
+            return Ok(FolderTrust::Broken(format!(
+                "{}: it is no JSON object",
+                files.rules.shown()
+            )));
+        }
+        Err(why) => return Ok(FolderTrust::Broken(why)),
+    };
     let rules = rules.as_ref().and_then(Value::as_object).into_iter().flatten();
     let fitting = rules.filter_map(|(path, level)| {
         let (path, level) = (Path::new(path), level.as_str()?);
@@ -91,6 +101,10 @@ mod tests {
         write("trustedFolders.json", r#"{ "HOME/any": "TRUST_PARENT" }"#);
         assert_eq!(of("real/inner"), FolderTrust::Trusted);
         write("trustedFolders.json", "[");
+        assert!(matches!(of("real"), FolderTrust::Broken(_)));
+        write("trustedFolders.json", "[]");
+        assert!(matches!(of("real"), FolderTrust::Broken(_)));
+        write("settings.json", "[");
         assert!(matches!(of("real"), FolderTrust::Unknown(_)));
         write("settings.json", r#"{ "security": { "folderTrust": { "enabled": false } } }"#);
         assert_eq!(of("real"), FolderTrust::Trusted);

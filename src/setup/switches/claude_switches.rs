@@ -5,12 +5,23 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use super::entry_values::{JudgedFields, Least, of_values};
 use super::find_switches::{hooks_off, quoted_word, setting_in, texts};
 use super::name_pattern::fits;
-use crate::domain::limits::NAMED_IN_CLIENT_FILE;
+use crate::domain::limits::{CLIENT_WORD_CHARS, NAMED_IN_CLIENT_FILE};
+use crate::domain::text::counted::counted;
 use crate::domain::text::shown_path::ShownPath as _;
+use crate::domain::text::visible_letters::beginning;
 use crate::setup::edits::config_edit::key_of;
 use crate::setup::known_client::{EntryInUse, EntryScope, SERVER, Switch, SwitchEffect};
+
+/// The fields of an entry that can keep it from being started. `cwd` is not used.
+const FIELDS: JudgedFields = JudgedFields {
+    has_cwd: false,
+    has_env_of_texts: true,
+    limits: &[("timeout", Least::MoreThanZero)],
+    excluded: &[],
+};
 
 /// A file of settings and its content.
 struct Settings {
@@ -35,21 +46,27 @@ impl Settings {
 
 /// Finds what switches the bridge off.
 pub(in crate::setup) fn of_claude_code(used: &EntryInUse<'_>) -> Vec<Switch> {
-    let settings = read_settings(used);
+    let (settings, dropped): (Vec<_>, Vec<_>) =
+        read_settings(used).into_iter().partition(|one| invalid_setting(one).is_none());
     let mut switches: Vec<_> = settings
         .iter()
         .flat_map(|one| [denied_tools(used, one), denied_server(used, one)])
         .flatten()
         .collect();
+    switches.extend(dropped.iter().filter_map(|one| by_dropped_file(used, one)));
     switches.extend(not_allowed(used, &settings));
     switches.extend(by_managed_servers(used));
     switches.extend(plugins_only(used, &settings));
     switches.extend(disabled_in_projects(used));
+    switches.extend(of_values(used, &[used.layer()], FIELDS));
     // What is off asks nobody.
     if used.scope == EntryScope::Project
         && !switches.iter().any(|one| one.effect == SwitchEffect::Off)
     {
         switches.extend(not_approved(used, &settings));
+    }
+    if !switches.iter().any(|one| one.effect == SwitchEffect::Off) {
+        switches.extend(settings.iter().filter_map(|one| asked_tools(used, one)));
     }
     switches.extend(by_hooks(&settings));
     switches
@@ -76,26 +93,101 @@ fn read_settings(used: &EntryInUse<'_>) -> Vec<Settings> {
     files.into_iter().filter_map(read).collect()
 }
 
-/// Judges the rules that deny tools. A denied tool is not shown to the model.
-fn denied_tools(used: &EntryInUse<'_>, settings: &Settings) -> Option<Switch> {
-    let rules = texts(&settings.value["permissions"]["deny"]);
+/// The permission modes of Claude Code. `manual` is another name of `default`.
+const MODES: [&str; 7] =
+    ["default", "manual", "acceptEdits", "bypassPermissions", "plan", "dontAsk", "auto"];
+
+/// Finds a setting of the user's or the project's with a value of the wrong kind. Because of one such value, Claude Code uses nothing of
+/// that file. Only those are looked for with which that was seen.
+fn invalid_setting(settings: &Settings) -> Option<String> {
+    let (all, permissions) = (&settings.value, &settings.value["permissions"]);
+    let mode = &permissions["defaultMode"];
+    let is_list = |value: &Value| value.is_null() || value.is_array();
+    let lists = ["allow", "deny", "ask"].map(|key| (key, &permissions[key]));
+    let of_permissions = lists.into_iter().find(|(_, value)| !is_list(value));
+    let events = all["hooks"].as_object().into_iter().flatten();
+    let mut events = events.filter(|(_, value)| !value.is_array());
+    if settings.is_managed {
+        None
+    } else if !all["model"].is_null() && !all["model"].is_string() {
+        Some("model".to_owned())
+    } else if !mode.is_null() && !mode.as_str().is_some_and(|mode| MODES.contains(&mode)) {
+        Some("permissions.defaultMode".to_owned())
+    } else if let Some((key, _)) = of_permissions {
+        Some(format!("permissions.{key}"))
+    } else {
+        events.next().map(|(event, _)| format!("hooks.{}", beginning(event, CLIENT_WORD_CHARS)))
+    }
+}
+
+/// Says that Claude Code uses nothing of a file.
+fn by_dropped_file(used: &EntryInUse<'_>, settings: &Settings) -> Option<Switch> {
+    let key = invalid_setting(settings)?;
+    let title = used.client.title;
+    Some(Switch {
+        effect: SwitchEffect::Partly,
+        says: format!(
+            "{title} uses nothing of {}, because of the value of `{key}` there: permissions and hooks there do not count",
+            settings.file.shown()
+        ),
+        remedy: format!("correct {}, or remove it", settings.named(&key)),
+    })
+}
+
+/// Rules about tools, of those in one list that fit tools of the bridge.
+struct ToolRules {
+    /// The tools that they fit.
+    tools: Vec<&'static str>,
+    /// The rules, and their list.
+    named: String,
+    setting: String,
+}
+
+/// Finds the rules of a list of permissions that fit tools of the bridge.
+fn tool_rules(used: &EntryInUse<'_>, settings: &Settings, list: &str) -> ToolRules {
+    let rules = texts(&settings.value["permissions"][list]);
     let server = format!("mcp__{SERVER}");
-    let hides = |rule: &str, tool: &str| rule == server || fits(rule, &format!("{server}__{tool}"));
-    let tools = used.tools();
-    let ours = |rule: &&str| tools.iter().any(|tool| hides(rule, tool));
+    let fits_tool =
+        |rule: &str, tool: &str| rule == server || fits(rule, &format!("{server}__{tool}"));
+    let mut tools = used.tools();
+    let ours = |rule: &&str| tools.iter().any(|tool| fits_tool(rule, tool));
     let rules: Vec<_> = rules.into_iter().filter(ours).collect();
-    let mut hidden = tools.clone();
-    hidden.retain(|tool| rules.iter().any(|rule| hides(rule, tool)));
-    let setting = settings.named("permissions.deny");
+    tools.retain(|tool| rules.iter().any(|rule| fits_tool(rule, tool)));
     let first = rules.iter().take(NAMED_IN_CLIENT_FILE);
     let named = first.map(|rule| quoted_word(rule)).collect::<Vec<_>>().join(", ");
     let more = match rules.len().saturating_sub(NAMED_IN_CLIENT_FILE) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let named = named + &more;
+    let setting = settings.named(&format!("permissions.{list}"));
+    ToolRules { tools, named: named + &more, setting }
+}
+
+/// Judges the rules that deny tools. A denied tool is not shown to the model.
+fn denied_tools(used: &EntryInUse<'_>, settings: &Settings) -> Option<Switch> {
+    let ToolRules { tools, named, setting } = tool_rules(used, settings, "deny");
     let remedy = settings.remedy(&format!("remove {named} from {setting}"));
-    used.hiding(&hidden, &format!("{named} among {setting}"), remedy)
+    used.hiding(&tools, &format!("{named} among {setting}"), remedy)
+}
+
+/// Judges the rules with which Claude Code asks before each call, whatever is allowed. Where it cannot ask, the call is refused.
+fn asked_tools(used: &EntryInUse<'_>, settings: &Settings) -> Option<Switch> {
+    let ToolRules { tools, named, setting } = tool_rules(used, settings, "ask");
+    if tools.is_empty() {
+        return None;
+    }
+    let of_tools = if tools.len() == used.tools().len() {
+        "the bridge's tools".to_owned()
+    } else {
+        counted(tools.len(), "tool") + " of the bridge"
+    };
+    let title = used.client.title;
+    let says = format!(
+        "{title} asks you before each call of {of_tools}, whatever is allowed, because of {named} among {setting}"
+    );
+    let whose = if settings.is_managed { "ask whoever manages this machine to " } else { "" };
+    let remedy = format!("if it should not ask, {whose}remove {named} from {setting}");
+    Some(Switch { effect: SwitchEffect::Partly, says, remedy })
 }
 
 /// Returns the command line of the entry, as lists of servers name it.

@@ -16,8 +16,31 @@ use crate::setup::known_client::{
 };
 use crate::setup::written_entry;
 
-/// Finds what switches off the entry that a client uses in a project and in these directories. Without an entry, nothing is found.
+/// Finds what switches off the entry that a client uses in a project and in these directories. Without an entry, nothing is found. In a
+/// directory below that of the project, clients read the settings there.
 pub fn find(
+    client: &Client,
+    places: &Places,
+    project: Option<&Path>,
+    directories: &[PathBuf],
+) -> Vec<Switch> {
+    let mut switches = find_in(client, places, project, directories);
+    for directory in directories {
+        let Some(project) = project.filter(|it| directory.starts_with(it) && directory != it)
+        else {
+            continue;
+        };
+        let around = [directory.clone(), project.to_owned()];
+        for switch in find_in(client, places, Some(directory), &around) {
+            if !switches.contains(&switch) {
+                switches.push(switch);
+            }
+        }
+    }
+    switches
+}
+
+fn find_in(
     client: &Client,
     places: &Places,
     project: Option<&Path>,

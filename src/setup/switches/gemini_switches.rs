@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use super::entry_values::{JudgedFields, of_values};
 use super::find_switches::{hooks_off, quoted_word, setting_in, texts};
 use super::gemini_policies::{Settings, by_policies, gemini_names};
 use super::name_pattern::fits_with_marks;
@@ -39,6 +40,8 @@ pub(in crate::setup) fn of_gemini_cli(used: &EntryInUse<'_>) -> Vec<Switch> {
     }
     switches.extend(replaced_in_project(used));
     switches.extend(of_entry(used, FIELDS));
+    let values = JudgedFields { has_cwd: true, has_env_of_texts: true, ..JudgedFields::default() };
+    switches.extend(of_values(used, &[used.layer()], values));
     switches.extend(by_excluded_tools(used, &settings, "exclude", gemini_excludes));
     switches.extend(by_core_tools(used, &settings));
     switches.extend(by_policies(used, &directory.join("policies"), &settings));
@@ -54,6 +57,9 @@ pub(in crate::setup) fn of_qwen_code(used: &EntryInUse<'_>) -> Vec<Switch> {
     let mut switches = by_lists(used, &settings, names, false);
     switches.extend(replaced_in_project(used));
     switches.extend(of_entry(used, FIELDS));
+    // A number in `env` is taken for a text.
+    let values = JudgedFields { has_cwd: true, ..JudgedFields::default() };
+    switches.extend(of_values(used, &[used.layer()], values));
     let names = |item: &str, tool: &str| item.trim() == format!("mcp__{SERVER}__{tool}");
     switches.extend(by_excluded_tools(used, &settings, "disabled", names));
     // What is off asks nobody.

@@ -2,6 +2,7 @@
 //! them: each is a decision of the user's, or of whoever manages the machine.
 
 mod claude_switches;
+mod entry_values;
 mod find_switches;
 mod gemini_policies;
 mod gemini_switches;

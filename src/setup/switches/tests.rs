@@ -9,6 +9,8 @@ use super::find;
 use crate::setup::clients::named;
 use crate::setup::known_client::{Places, Switch, SwitchEffect};
 
+mod wrong_values;
+
 /// A home directory and a project in it.
 struct User {
     base: tempfile::TempDir,

@@ -2,10 +2,13 @@
 
 use serde_json::Value;
 
+use super::entry_values::{JudgedFields, Least, of_values};
 use super::find_switches::{Layer, setting_in, texts};
+use crate::domain::limits::CLIENT_WORD_CHARS;
+use crate::domain::text::visible_letters::beginning;
 use crate::setup::config_file::ConfigFile;
 use crate::setup::edits::edit_toml;
-use crate::setup::known_client::{EntryInUse, EntryScope, Switch};
+use crate::setup::known_client::{EntryInUse, EntryScope, Switch, SwitchEffect};
 
 /// The fields of a client's entry that switch it off.
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,7 +42,37 @@ pub(in crate::setup) fn of_codex(used: &EntryInUse<'_>) -> Vec<Switch> {
     if used.scope == EntryScope::Project {
         layers.extend(used.beside_of_user());
     }
-    of_layers(used, &layers, fields)
+    let mut switches = of_layers(used, &layers, fields);
+    switches.extend(of_values(used, &layers, CODEX_VALUES));
+    switches.extend(replaced_arguments(used, &layers));
+    switches
+}
+
+/// The fields of Codex's entry that can keep it, or all of Codex, from starting.
+const CODEX_VALUES: JudgedFields = JudgedFields {
+    has_cwd: true,
+    has_env_of_texts: true,
+    limits: &[("startup_timeout_sec", Least::MoreThanZero), ("tool_timeout_sec", Least::Zero)],
+    excluded: &["url", "bearer_token_env_var", "environment_id"],
+};
+
+/// Judges the arguments that a project's file has put in the place of the user's.
+fn replaced_arguments(used: &EntryInUse<'_>, layers: &[Layer]) -> Option<Switch> {
+    let layer = layers.iter().find(|layer| layer.entry.get("args").is_some())?;
+    let arguments = &layer.entry["args"];
+    if layer.file == used.file || *arguments == used.entry["args"] {
+        return None;
+    }
+    let setting = setting_in(&format!("{}.args", layer.key), &layer.file);
+    Some(Switch {
+        effect: SwitchEffect::Partly,
+        says: format!(
+            "{} starts the bridge with other arguments than your own ({}), because of {setting}",
+            used.client.title,
+            beginning(&arguments.to_string(), CLIENT_WORD_CHARS)
+        ),
+        remedy: format!("if your own should count, remove {setting}"),
+    })
 }
 
 /// Says whether Codex reads the project's file: the user's file names the project, or a directory of it, as trusted.

@@ -40,11 +40,17 @@ impl TemporaryFile {
     }
 
     /// Puts the file in the place of its target. Its content and its name are on disk when this returns.
-    pub fn replace_target(mut self) -> io::Result<()> {
+    pub fn replace_target(self) -> io::Result<()> {
+        self.put_in_place()?
+    }
+
+    /// Puts the file in the place of its target. Its content is on disk when this returns. The outer error leaves the target as it was.
+    /// After the inner one, the file is in place, but a crash of the machine may bring the old one back.
+    pub fn put_in_place(mut self) -> io::Result<io::Result<()>> {
         self.file.sync_all()?;
         RealDisk.rename(&self.path, &self.target)?;
         self.is_in_place = true;
-        RealDisk.sync_directory(directory(&self.target))
+        Ok(RealDisk.sync_directory(directory(&self.target)))
     }
 
     /// Gives the file the name of its target, which no other file may have, and makes that durable.

@@ -31,6 +31,11 @@ pub fn is_executable(path: &Path) -> bool {
     path.is_file() && access(path, AccessFlags::X_OK).is_ok()
 }
 
+/// Says whether a program is more than an empty file, which no client can start. One that cannot be looked at counts as more.
+pub fn has_content(path: &Path) -> bool {
+    path.metadata().map_or(true, |found| found.len() > 0)
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;

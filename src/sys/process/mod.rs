@@ -19,7 +19,7 @@ mod process_identity;
 pub use nix::sys::signal::Signal;
 
 pub use self::child_state::{ChildState, kill_child, peek_child};
-pub use self::find_program::{find_program, has_directory, is_executable};
+pub use self::find_program::{find_program, has_content, has_directory, is_executable};
 pub use self::host_name::host_name;
 pub use self::process_environment::{has_variable, marked, variable};
 pub use self::process_group::{group_is_populated, group_members, signal_group};

@@ -424,7 +424,7 @@ async fn a_bus_that_can_only_be_read_is_looked_at_and_named_by_doctor() {
         said.contains("but not write to it (the directory itself, `bus.json`, `lock` and "),
         "{said}"
     );
-    assert!(said.contains("chmod -R u+w"), "{said}");
+    assert!(said.contains("chmod -R u+rwX"), "{said}");
     let (code, said) = on_a_read_only_disk(&stage, &["orchestrator", "--adopt"]).unwrap();
     assert_eq!(code, Some(1), "{said}");
 }

@@ -43,8 +43,10 @@ fn login(agent: &InstalledAgent) -> String {
         LoginSign::NotNeeded(provider) => {
             format!("its model provider `{provider}` needs no login")
         }
-        LoginSign::NoKey(missing) => format!("but {}", missing.says()),
-        LoginSign::NotSeen => "but no login was found".to_owned(),
+        LoginSign::NoKey(_) | LoginSign::NoVariable { .. } | LoginSign::NotSeen => {
+            let why = agent.login.why_no_key().map(|(says, _)| says);
+            format!("but {}", why.unwrap_or_else(|| "no login was found".to_owned()))
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use crate::cli::commands::overview::{FirstRequest, first_request};
 use crate::cli::{Failure, below_agent, find_project, load_config, output, with_hint};
 use crate::config::quoted;
 use crate::domain::limits::NAMED_IN_CLIENT_FILE;
+use crate::domain::text::shown_path::ShownPath as _;
 use crate::setup::clients::CLIENTS;
 use crate::setup::edits::config_edit::PROGRAM;
 use crate::setup::edits::entry_arguments::JudgeArguments;
@@ -82,6 +83,16 @@ pub(in crate::cli) fn run(
     };
     let chosen = found.iter().filter(|(client, place)| is_chosen(client, place.as_ref()));
     let chosen: Vec<&Client> = chosen.map(|(client, _)| *client).collect();
+    for client in &chosen {
+        if let Some((variable, path)) = places.relative_place(client.name) {
+            output::tell(&format!(
+                "{variable} is a relative path ({}), so {} reads other files than those that setup writes. Set it to an absolute path, and \
+                 run setup again.",
+                path.shown(),
+                client.title
+            ));
+        }
+    }
     let program_path = stable.path().to_str().ok_or("the path of this program is not UTF-8")?;
     if program_path.contains(char::is_control) {
         // Neither a hook's shell nor a rule of Claude Code's would find it.
