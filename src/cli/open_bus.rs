@@ -143,6 +143,14 @@ pub(super) fn fetch_for_window(directory: &Path) -> Option<String> {
     Bus::fetch_once(Box::new(log)).err().map(|error| error.to_string())
 }
 
+/// Begins a bus in files alone, also where this user's last one in the directory was a shared one.
+pub(super) fn create_in_files(directory: &Path) -> Result<(), Failure> {
+    let origin = proven(foreign(false));
+    let options = Options { origin, order: NewOrder::Files, ..Options::default() };
+    FileLog::open(directory, Arc::new(RealDisk), options)?;
+    Ok(())
+}
+
 /// Makes a bus the mirror of one that a server orders, or opens it if it is.
 pub(super) fn create_mirror(directory: &Path, order: &OrderedBy) -> Result<Bus, Failure> {
     let origin = proven(foreign(false));

@@ -18,7 +18,7 @@ steps = [{ fail = "no way" }]
 steps = [{ say = "done it" }]
 "#;
 
-const SIZE: (u16, u16) = (30, 120);
+const SIZE: (u16, u16) = (30, 400);
 
 /// Builds a project with a plan, and without programs on `PATH`.
 fn stage() -> Stage {

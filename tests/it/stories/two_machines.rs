@@ -109,6 +109,14 @@ async fn a_shared_bus_keeps_to_the_server_that_its_user_has_chosen() {
     let heard = ann.call("wait_for_message", json!({ "timeout_seconds": 60 })).await;
     assert!(heard.to_string().contains("still with you"), "{heard}");
     ben.close().await;
+    // It leaves the team only by its user's word.
+    let aside = there.project().join("aside");
+    std::fs::rename(there.bus(), &aside).unwrap();
+    let left = command(&there, &["bus", "init", "--files"]);
+    assert!(left.contains("has a bus of its own now"), "{left}");
+    assert!(command(&there, &["bus", "status"]).starts_with("kept in files here"));
+    std::fs::remove_dir_all(there.bus()).unwrap();
+    std::fs::rename(&aside, there.bus()).unwrap();
     // No file of the project chooses another server.
     let file = there.bus().join("bus.json");
     let text = std::fs::read_to_string(&file).unwrap();

@@ -1,5 +1,6 @@
 //! `bus init`: makes the bus of a project one that several machines share, with PostgreSQL as the keeper of its order.
 
+use std::path::Path;
 use std::time::Instant;
 
 use clap::Args;
@@ -25,13 +26,18 @@ and the team where they are missing. The password comes from PGPASSWORD or a pas
 
 Examples:
   cli-team-bridge bus init postgres://bridge@localhost/agents
-  cli-team-bridge bus init 'host=/run/postgresql user=bridge dbname=agents' --team shop")]
+  cli-team-bridge bus init 'host=/run/postgresql user=bridge dbname=agents' --team shop
+  cli-team-bridge bus init --files      a bus of its own again, in the place of one moved aside")]
 pub(super) struct InitArguments {
     /// The server: postgres://USER@HOST:PORT/DATABASE, or words as for `psql`.
-    server: String,
+    #[arg(required_unless_present = "files")]
+    server: Option<String>,
     /// The name of the team on the server [default: the name of the project's directory].
     #[arg(long, value_name = "NAME")]
     team: Option<String>,
+    /// Begin a bus of its own, in files alone, where a shared one was moved aside.
+    #[arg(long, conflicts_with_all = ["server", "team"])]
+    files: bool,
     #[command(flatten)]
     place: Place,
 }
@@ -40,6 +46,9 @@ pub(super) fn run(arguments: &InitArguments) -> Result<(), Failure> {
     below_agent::refuse_to("choose the server of its team")?;
     let (project, _) = arguments.place.project_and_proof()?;
     let directory = project.bus_directory();
+    let Some(server) = &arguments.server else {
+        return begin_in_files(&project.root, &directory);
+    };
     let of_directory = || project.root.file_name().map(|name| name.to_string_lossy().into_owned());
     let team = arguments.team.clone().or_else(of_directory).unwrap_or_default();
     if team.trim().is_empty() || team.len() > TEAM_BYTES || team.chars().any(char::is_control) {
@@ -52,9 +61,9 @@ pub(super) fn run(arguments: &InitArguments) -> Result<(), Failure> {
         return Err(with_hint(what, "end its sessions and move `.claude/bridge` aside first"));
     }
     let until = Instant::now() + wait_times::SERVER;
-    let order = postgres::make_team(&arguments.server, &team, until).map_err(unusable)?;
+    let order = postgres::make_team(server, &team, until).map_err(unusable)?;
     if let KeptBy::Server(before) = &present
-        && (&before.team, before.epoch) != (&order.team, order.epoch)
+        && *before != order
     {
         return Err(another(before));
     }
@@ -68,6 +77,21 @@ pub(super) fn run(arguments: &InitArguments) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Begins a bus in files, also where this user's last one in the directory was a shared one.
+fn begin_in_files(root: &Path, directory: &Path) -> Result<(), Failure> {
+    match open_bus::kept_by(directory)? {
+        KeptBy::Nobody => {}
+        KeptBy::Files => {
+            output::say("The project has a bus of its own already.");
+            return Ok(());
+        }
+        KeptBy::Server(before) => return Err(another(&before)),
+    }
+    open_bus::create_in_files(directory)?;
+    output::say(&format!("`{}` has a bus of its own now.", root.shown()));
+    Ok(())
+}
+
 fn shown(order: &OrderedBy) -> Result<String, Failure> {
     let until = Instant::now() + wait_times::SERVER;
     Ok(postgres::inspect(order, until).map_err(unusable)?.server)
@@ -75,7 +99,7 @@ fn shown(order: &OrderedBy) -> Result<String, Failure> {
 
 fn another(before: &OrderedBy) -> Failure {
     let what = format!(
-        "the bus of this project is that of the team {:?} already, on this or another server",
+        "the bus of this project is that of the team {:?} already, at this or another address",
         before.team
     );
     with_hint(what, "end its sessions and move `.claude/bridge` aside first")

@@ -287,10 +287,12 @@ impl Opening<'_> {
             NewOrder::AsRecorded => {
                 let Ok(counterparts) = self.counterparts() else { return Ok(None) };
                 match self.last_recorded(&counterparts) {
-                    // Without usable records each session adopts its bus, and a mirror is not adopted.
-                    Err(_) if self.proof.foreign == Foreign::TakenOver => Ok(None),
-                    recorded => recorded
-                        .map_err(|error| failed("look for the record of", self.directory, error)),
+                    Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                        let why = "the records of where buses were created cannot be read";
+                        Err(self.refused(Unprovable::of(why, &error).to_string()))
+                    }
+                    // Then the new bus cannot be recorded either, which says what is wrong.
+                    recorded => Ok(recorded.unwrap_or_default()),
                 }
             }
         }
