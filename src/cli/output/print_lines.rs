@@ -58,12 +58,12 @@ pub(crate) fn why_unwritten() -> Option<&'static io::Error> {
 
 /// Prints why a command failed, in the form that all commands use.
 pub(crate) fn error(failure: &Failure) {
-    above(&fitted_text(&Term::stderr(), &failure::report(failure.as_ref())));
+    above(&failure::report(failure.as_ref()));
 }
 
 /// Prints a line of progress to stderr.
 pub(crate) fn tell(line: &str) {
-    above(&fitted_text(&Term::stderr(), &format!("{line}\n")));
+    above(&format!("{line}\n"));
 }
 
 /// Breaks the lines of a text that are longer than a terminal is wide; of any other output, none.
