@@ -153,6 +153,8 @@ pub(crate) async fn check_wakes_when_idle(
 
     until_orchestrator_joined(&gate).await;
     until_played(model, last_before_idle, seen).await;
+    // The hooks at the end of the turn would take what comes before them, and nothing outside shows that they have run.
+    tokio::time::sleep(Duration::from_secs(3)).await;
     gate.send("worker", "go on").await;
     until_played(model, "the work is done", seen).await;
     let is_notified = model.was_shown_to(Api::Anthropic, Newest::User, "[bridge → you] notice");
