@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::Read as _;
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -153,8 +154,7 @@ pub(crate) async fn check_wakes_when_idle(
 
     until_orchestrator_joined(&gate).await;
     until_played(model, last_before_idle, seen).await;
-    // The hooks at the end of the turn would take what comes before them, and nothing outside shows that they have run.
-    tokio::time::sleep(Duration::from_secs(3)).await;
+    until_turn_ended(stage, seen).await;
     gate.send("worker", "go on").await;
     until_played(model, "the work is done", seen).await;
     let is_notified = model.was_shown_to(Api::Anthropic, Newest::User, "[bridge → you] notice");
@@ -166,6 +166,22 @@ pub(crate) async fn check_wakes_when_idle(
     assert!(ended.is_ok(), "{}", seen());
     drop(terminal.master);
     gate.close().await;
+}
+
+/// Waits until the session has ended a turn: the hooks at its end would take what comes before them.
+async fn until_turn_ended(stage: &Stage, seen: impl Fn() -> String) {
+    let has_ended = |folder: PathBuf| {
+        let transcripts = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut texts = transcripts.filter_map(|one| std::fs::read_to_string(one.path()).ok());
+        texts.any(|text| text.contains(r#""subtype":"turn_duration""#))
+    };
+    let ending = async {
+        let projects = stage.home().join(".claude/projects");
+        while !std::fs::read_dir(&projects).unwrap().flatten().any(|one| has_ended(one.path())) {
+            tokio::time::sleep(PAUSE).await;
+        }
+    };
+    assert!(tokio::time::timeout(DEADLINE, ending).await.is_ok(), "the turn ends: {}", seen());
 }
 
 /// Writes the answers that a user gives once: the introduction is read, the key may be used, the folder is trusted.

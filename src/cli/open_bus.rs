@@ -131,7 +131,7 @@ pub(super) enum KeptBy {
 /// Returns who keeps the order of a bus.
 pub(super) fn kept_by(directory: &Path) -> Result<KeptBy, LogError> {
     let log = open_own(directory)?;
-    Ok(log.map_or(KeptBy::Nobody, |log| log.order().map_or(KeptBy::Files, KeptBy::Server)))
+    Ok(log.map_or(KeptBy::Nobody, |log| log.order().cloned().map_or(KeptBy::Files, KeptBy::Server)))
 }
 
 /// Brings the mirror of a shared bus up to date for a command that looks, unless a member's process here does so. Says why it could not.

@@ -143,10 +143,7 @@ impl Bus {
     /// Says whether a session's processes can be looked at from here: those of another host cannot.
     pub fn is_of_this_host(&self, session: SessionId) -> bool {
         let core = self.core();
-        match (core.replica.state.host_of(session), core.log.host()) {
-            (Some(its), Some(here)) => its.id == here.id || core.log.was_here(its.id),
-            _ => true,
-        }
+        !core.log.is_elsewhere(&core.replica.state, session)
     }
 
     /// Returns another handle to a presence that this process holds, for a child: the presence is free once both are closed.

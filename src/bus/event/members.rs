@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::ids::SessionId;
-use crate::domain::member::Host;
-use crate::domain::member::{Label, MemberKind, ProcessMark, SessionNumber, Traits};
+use crate::domain::member::{Host, Label, MemberKind, ProcessMark, SessionNumber, Traits};
 use crate::domain::name::Name;
 
 /// An agent is about to be started by a bridge.

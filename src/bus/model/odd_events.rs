@@ -16,8 +16,9 @@ use crate::domain::access_key::{KeyScope, hash_of_secret, secret_of};
 use crate::domain::ids::{
     CallId, CommandId, KeyId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
-use crate::domain::member::{Activity, Departure, Label, MemberKind, SessionNumber, Tools, Traits};
-use crate::domain::member::{Host, HostId};
+use crate::domain::member::{
+    Activity, Departure, Host, HostId, Label, MemberKind, SessionNumber, Tools, Traits,
+};
 use crate::domain::messaging::{
     Acknowledgement, Audience, Author, ConflictEnd, ConflictStep, DeliveryMethod, DirectoryMark,
     Elsewhere, Group, HeldWhy, MemberElsewhere, MessageKind, MessageOrigin, OriginPlace, Priority,

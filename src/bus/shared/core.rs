@@ -82,10 +82,7 @@ impl Core {
 
 /// Says whether a session is present. One of another host is for its host to say, and once that is dead, for the hosts that are left.
 fn presence(log: &mut dyn Log, state: &State, session: SessionId) -> Presence {
-    match (state.host_of(session), log.host()) {
-        (Some(its), Some(here)) if its.id != here.id && !log.was_here(its.id) => Presence::Held,
-        _ => log.held(session),
-    }
+    if log.is_elsewhere(state, session) { Presence::Held } else { log.held(session) }
 }
 
 /// What a command proposes to a log whose order a server keeps.

@@ -14,8 +14,7 @@ use crate::domain::ids::{
     CommandId, KeyId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
 use crate::domain::limits::TeamLimits;
-use crate::domain::member::Host;
-use crate::domain::member::{Label, SessionNumber};
+use crate::domain::member::{Host, Label, SessionNumber};
 use crate::domain::messaging::Arbiter;
 use crate::domain::name::Name;
 use crate::domain::time::Now;

@@ -9,8 +9,9 @@ use super::{
     Sequencer, Standing, WriteTurn,
 };
 use crate::bus::event::{Entry, Event};
+use crate::bus::state::State;
 use crate::domain::ids::{SessionId, TaskId};
-use crate::domain::member::{Host, HostId};
+use crate::domain::member::Host;
 use crate::domain::time::Now;
 
 /// Called from a thread of the log after a wakeup or a possible change. It must not block.
@@ -50,8 +51,8 @@ pub trait Log: Send {
         None
     }
 
-    /// Says whether a host was this mirror before: then its sessions hold their presences here.
-    fn was_here(&self, _host: HostId) -> bool {
+    /// Says whether a session runs on another host than a mirror is or was, so that nothing here shows whether it lives.
+    fn is_elsewhere(&self, _state: &State, _session: SessionId) -> bool {
         false
     }
 

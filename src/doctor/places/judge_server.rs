@@ -1,9 +1,8 @@
 //! Judges the server that keeps the order of a bus, as it is seen from this machine. Pure.
 
-use crate::bus::storage::postgres::ServerReport;
+use crate::bus::storage::postgres::{KEEP_AND_BEGIN, ServerReport};
 use crate::bus::storage::{LogError, OrderedBy};
 use crate::doctor::finding::{Finding, Subject};
-use crate::domain::text::counted::counted;
 
 const CHECK: &str = "server";
 
@@ -25,34 +24,22 @@ pub(super) fn judge(
             return Finding::problem(&Subject::Bus, CHECK, error.to_string(), remedy);
         }
     };
-    let ServerReport { server, version, round_trip, last_seq, .. } = &report;
+    let ServerReport { server, version, round_trip, .. } = &report;
     let says = format!(
         "{server} (PostgreSQL {version}), team {team:?}, {} µs for a round trip",
         round_trip.as_micros()
     );
-    let finding = match last_seq {
-        Some(there) if *there < here => {
-            let lost = format!(
-                "{says}: it has {}, and this machine knows {here}: it was restored from a backup, or a failover lost the rest",
-                counted(*there, "event")
-            );
-            Finding::problem(&Subject::Bus, CHECK, lost, KEEP_AND_BEGIN)
+    let finding = match report.lost(here) {
+        Some(lost) => {
+            Finding::problem(&Subject::Bus, CHECK, format!("{says}: {lost}"), KEEP_AND_BEGIN)
         }
-        Some(_) => Finding::ok(&Subject::Bus, CHECK, says),
-        None => {
-            let other = format!("{says}: it does not have the team that this machine knows");
-            Finding::problem(&Subject::Bus, CHECK, other, KEEP_AND_BEGIN)
-        }
+        None => Finding::ok(&Subject::Bus, CHECK, says),
     };
     finding
         .with_fact("server", server.as_str())
         .with_fact("team", team.as_str())
         .with_fact("round_trip_us", u64::try_from(round_trip.as_micros()).unwrap_or(u64::MAX))
 }
-
-/// What helps a machine that knows more than its server.
-const KEEP_AND_BEGIN: &str = "end the sessions of this machine, move `.claude/bridge` aside, which keeps what only it knows, and run \
-                              `cli-team-bridge bus init` again";
 
 #[cfg(test)]
 mod tests {

@@ -58,8 +58,19 @@ impl Bus {
 
     /// Returns the parts of the log that may contain a text, oldest first. Other threads may use the bus between two parts.
     pub(crate) fn parts_with(&self, text: &str) -> Result<Vec<LogPosition>, BusError> {
+        self.parts_from(LogPosition::default(), text)
+    }
+
+    /// Returns those of them that a position is in, or that come after it.
+    pub(crate) fn parts_from(
+        &self,
+        from: LogPosition,
+        text: &str,
+    ) -> Result<Vec<LogPosition>, BusError> {
         let mut found = Vec::new();
-        for part in self.with_log(|log| log.parts())? {
+        let mut parts = self.with_log(|log| log.parts())?;
+        parts.retain(|part| part.segment >= from.segment);
+        for part in parts {
             if self.with_log(|log| log.may_hold(part, text))? {
                 found.push(part);
             }

@@ -39,8 +39,7 @@ impl Bus {
         now: Option<CallId>,
     ) -> Result<bool, BusError> {
         let sent_at = message.body.place;
-        let parts = self.parts_with(&message.id.to_string())?.into_iter();
-        let parts = parts.filter(|part| part.segment >= sent_at.segment);
+        let parts = self.parts_from(sent_at, &message.id.to_string())?.into_iter();
         let starts: BTreeSet<_> = parts.map(|part| part.max(sent_at)).collect();
         let mut was_handed = false;
         self.entries_from(starts, |_, entry| {

@@ -13,8 +13,7 @@ use crate::bus::rules::requests::{claimable_by, show_requests};
 use crate::bus::rules::tasks::write_assigned;
 use crate::bus::state::{Member, State};
 use crate::domain::ids::SessionId;
-use crate::domain::member::Host;
-use crate::domain::member::{Label, MemberKind, SessionNumber, Traits};
+use crate::domain::member::{Host, Label, MemberKind, SessionNumber, Traits};
 use crate::domain::messaging::Group;
 use crate::domain::name::Name;
 

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::bus::state::{EndedSession, Member, ResumeInfo, Session, State};
 use crate::domain::ids::SessionId;
-use crate::domain::member::{Activity, Departure, MemberKind, ProcessMark, SessionNumber};
-use crate::domain::member::{Host, HostId};
+use crate::domain::member::{
+    Activity, Departure, Host, HostId, MemberKind, ProcessMark, SessionNumber,
+};
 use crate::domain::name::Name;
 
 impl State {

@@ -144,9 +144,25 @@ pub(crate) fn raise(disk: &dyn Disk, directory: &Path) -> Result<(), LogError> {
 
 /// Says whether a bus has this version's format. A file that cannot be read says no.
 pub(crate) fn is_raised(disk: &dyn Disk, directory: &Path) -> bool {
-    let identity = read(disk, &directory.join(BUS_JSON)).ok();
-    let identity = identity.and_then(|text| serde_json::from_slice::<StoredIdentity>(&text).ok());
-    identity.is_some_and(|identity| identity.format >= BUS_FORMAT)
+    kind(disk, directory).is_raised
+}
+
+/// What kind of bus it is.
+#[derive(Debug, Default)]
+pub(crate) struct BusKind {
+    /// Whether it has this version's format.
+    pub(crate) is_raised: bool,
+    /// Who keeps the order, if it is a mirror.
+    pub(crate) order: Option<OrderedBy>,
+}
+
+/// Returns the kind of a bus. Of a file that cannot be read nothing is known: it is found out elsewhere.
+pub(crate) fn kind(disk: &dyn Disk, directory: &Path) -> BusKind {
+    let text = read(disk, &directory.join(BUS_JSON)).ok();
+    let identity = text.and_then(|text| serde_json::from_slice::<StoredIdentity>(&text).ok());
+    let kind =
+        |StoredIdentity { format, order, .. }| BusKind { is_raised: format >= BUS_FORMAT, order };
+    identity.map(kind).unwrap_or_default()
 }
 
 fn replace(disk: &dyn Disk, directory: &Path, identity: &StoredIdentity) -> io::Result<()> {
@@ -187,12 +203,6 @@ pub(crate) fn look(disk: &dyn Disk, directory: &Path) -> Result<Option<BusHeader
         }
         Err(error) => Err(failed("read", &path, error)),
     }
-}
-
-/// Returns who keeps the order of a bus, if it is a mirror. A file that cannot be read names nobody: it is found out elsewhere.
-pub(crate) fn order(disk: &dyn Disk, directory: &Path) -> Option<OrderedBy> {
-    let text = read(disk, &directory.join(BUS_JSON)).ok()?;
-    serde_json::from_slice::<StoredIdentity>(&text).ok()?.order
 }
 
 /// Reads the id of a bus, if there is one.

@@ -100,7 +100,7 @@ pub fn examine(directory: &Path, proof: &Proof) -> Result<Examined, LogError> {
         is_partly_read: walked.is_partly_read,
         damaged_snapshots,
         presences: presences(&log, state.as_ref().ok())?,
-        order: log.order(),
+        order: log.order().cloned(),
         last_seq,
         state,
         no_wakeups: wakeup_files::watch_log(&directory.join("log"), Arc::new(|| {}))

@@ -12,6 +12,7 @@ use super::io_failure::failed;
 use super::log::file_write_turn::FileWriteTurn;
 use super::log::last_line::{LastLine, Tail};
 use super::log::{clean_up, retention, segments, snapshot, sync};
+use super::mirror::HOST_LOCK;
 use super::mirror::mirror_parts::MirrorParts;
 use super::origin::bus_origin;
 use super::{
@@ -25,14 +26,11 @@ use crate::bus::storage::{
 };
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::limits;
-use crate::domain::member::{Host, HostId};
+use crate::domain::member::Host;
 use crate::domain::time::Now;
 use crate::sys::clock;
 use crate::sys::fs::disk::{self, Disk};
 use crate::sys::fs::file_lock::LockFile;
-
-/// The lock of the process that links the host of a mirror to the others.
-const HOST_LOCK: &str = "host.lock";
 
 /// The log of one project in files, as one process uses it.
 pub struct FileLog {
@@ -87,8 +85,8 @@ impl FileLog {
     }
 
     /// Returns who keeps the order, if the bus is a mirror.
-    pub fn order(&self) -> Option<OrderedBy> {
-        bus_json::order(&*self.disk, &self.directory)
+    pub fn order(&self) -> Option<&OrderedBy> {
+        self.mirror.as_ref().map(MirrorParts::order)
     }
 
     /// Says whether a process links the host of a mirror to the others.
@@ -139,6 +137,7 @@ impl FileLog {
         (disk, lock, bus): (Arc<dyn Disk>, LockFile, uuid::Uuid),
         options: Options,
     ) -> Result<Self, LogError> {
+        let kind = bus_json::kind(&*disk, directory);
         let segments = segments::Segments::open(Arc::clone(&disk), directory.join("log"))?;
         let parts = retention::Parts {
             log: directory.join("log"),
@@ -162,21 +161,13 @@ impl FileLog {
             damaged_end: None,
             damage: DamageReport::default(),
             put_aside: None,
-            is_raised: bus_json::is_raised(&*disk, directory),
-            mirror: MirrorParts::of(&*disk, directory)?,
+            is_raised: kind.is_raised,
+            mirror: kind.order.map(|order| MirrorParts::of(order, directory)).transpose()?,
             full_transcripts: BTreeSet::new(),
             directory: directory.to_owned(),
             disk,
             options,
         })
-    }
-
-    /// Says whether a session runs on another host, so that nothing here shows whether it lives.
-    pub(super) fn is_elsewhere(&self, state: &State, session: SessionId) -> bool {
-        match (state.host_of(session), self.host()) {
-            (Some(its), Some(here)) => its.id != here.id && !self.was_here(its.id),
-            _ => false,
-        }
     }
 
     pub(super) fn part(&self, part: &str, name: &str) -> PathBuf {
@@ -218,8 +209,10 @@ impl Log for FileLog {
         self.mirror.as_ref().map(MirrorParts::host)
     }
 
-    fn was_here(&self, host: HostId) -> bool {
-        self.mirror.as_ref().is_some_and(|mirror| mirror.was_here(host))
+    fn is_elsewhere(&self, state: &State, session: SessionId) -> bool {
+        let host = state.host_of(session);
+        let (Some(host), Some(mirror)) = (host, &self.mirror) else { return false };
+        mirror.is_elsewhere(host.id)
     }
 
     fn try_to_link(&self) -> Result<Option<Box<dyn Send>>, LogError> {

@@ -17,4 +17,4 @@ pub(crate) mod test_server;
 mod tests;
 
 pub use self::line_order::PostgresOrder;
-pub use self::schema::{ServerReport, inspect, make_team};
+pub use self::schema::{KEEP_AND_BEGIN, ServerReport, inspect, make_team};

@@ -8,6 +8,7 @@ use super::server_address::Address;
 use super::server_connection::Connection;
 use super::shared_sql::{TIME, unsigned};
 use crate::bus::storage::{LogError, OrderedBy};
+use crate::domain::text::counted::counted;
 
 /// The steps from an empty database to the tables of this version. A step that was released never changes.
 const STEPS: [&str; 1] = ["
@@ -64,6 +65,24 @@ pub struct ServerReport {
     /// The names of the hosts with a lease.
     pub hosts: Vec<String>,
 }
+
+impl ServerReport {
+    /// Says what this machine knows and the server does not have; none if it has all.
+    pub fn lost(&self, here: u64) -> Option<String> {
+        match self.last_seq {
+            Some(there) if there >= here => None,
+            Some(there) => Some(format!(
+                "it has {}, and this machine knows {here}: it was restored from a backup, or has lost the rest",
+                counted(there, "event")
+            )),
+            None => Some("it does not have the team that this machine knows".to_owned()),
+        }
+    }
+}
+
+/// What helps a machine that knows more than its server.
+pub const KEEP_AND_BEGIN: &str = "end the sessions of this machine, move `.claude/bridge` aside, which keeps what only it knows, and run \
+                                  `cli-team-bridge bus init` again";
 
 /// Makes the tables, or brings them to this version, and the team, unless it is there.
 pub fn make_team(server: &str, team: &str, until: Instant) -> Result<OrderedBy, LogError> {

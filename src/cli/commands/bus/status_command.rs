@@ -5,16 +5,12 @@ use std::time::Instant;
 use clap::Args;
 use serde::Serialize;
 
-use crate::bus::storage::postgres;
+use crate::bus::storage::postgres::{self, KEEP_AND_BEGIN};
 use crate::cli::commands::look::{Place, no_team, print_json, unusable};
 use crate::cli::open_bus::KeptBy;
 use crate::cli::{Failure, open_bus, output, with_hint};
 use crate::domain::text::counted::counted;
 use crate::domain::wait_times;
-
-/// What helps a machine that knows more than its server.
-const KEEP_AND_BEGIN: &str = "end the sessions of this machine, move `.claude/bridge` aside, which keeps what only it knows, and run \
-                              `cli-team-bridge bus init` again";
 
 /// Which bus to look at.
 #[derive(Clone, Debug, Args)]
@@ -87,20 +83,14 @@ pub(super) fn run(arguments: &StatusArguments) -> Result<(), Failure> {
         });
         return Ok(());
     }
-    let there = match report.last_seq {
-        Some(seq) if seq == events_here => format!("{}, all of them here", counted(seq, "event")),
-        Some(seq) if seq < events_here => {
-            let lost = format!(
-                "the server has {}, and this machine knows {events_here}: the server was restored from a backup, or has lost the rest",
-                counted(seq, "event")
-            );
-            return Err(with_hint(lost, KEEP_AND_BEGIN));
-        }
-        Some(seq) => format!("{}, of which {events_here} are here", counted(seq, "event")),
-        None => {
-            let gone = "the server does not have this team any more";
-            return Err(with_hint(gone.to_owned(), KEEP_AND_BEGIN));
-        }
+    if let Some(lost) = report.lost(events_here) {
+        return Err(with_hint(format!("{}: {lost}", report.server), KEEP_AND_BEGIN));
+    }
+    let seq = report.last_seq.unwrap_or_default();
+    let there = if seq == events_here {
+        format!("{}, all of them here", counted(seq, "event"))
+    } else {
+        format!("{}, of which {events_here} are here", counted(seq, "event"))
     };
     let hosts =
         if report.hosts.is_empty() { "none at work".into() } else { report.hosts.join(", ") };

@@ -20,7 +20,10 @@ use crate::sys::fs::file_lock::{Guard, LockFile};
 use crate::sys::process;
 
 /// The name of the file.
-const HOST_JSON: &str = "host.json";
+pub(super) const HOST_JSON: &str = "host.json";
+
+/// Its lock: the opening of a bus may come while a line gets its place, under the lock of the bus.
+pub(super) const HOST_JSON_LOCK: &str = "host.json.lock";
 
 /// The longest file that is read.
 const MOST_BYTES: u64 = 16 * 1024;
@@ -94,9 +97,8 @@ impl HostFile {
     }
 }
 
-/// A lock of its own: the opening of a bus may come while a line gets its place.
 fn locked(directory: &Path) -> Result<Guard, LogError> {
-    let path = directory.join("host.json.lock");
+    let path = directory.join(HOST_JSON_LOCK);
     let lock = LockFile::open(&path).map_err(|error| failed("open", &path, error))?;
     let guard = lock.acquire(wait_times::BUS_BUSY).map_err(|error| failed("lock", &path, error))?;
     guard.ok_or_else(|| LogError::Busy { holder: lock.queue().holder() })

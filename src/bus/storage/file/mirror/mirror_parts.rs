@@ -6,18 +6,17 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use uuid::Uuid;
 
 use super::host_file::HostFile;
-use crate::bus::storage::file::bus_json;
 use crate::bus::storage::postgres::PostgresOrder;
-use crate::bus::storage::{LogError, Sequencer};
+use crate::bus::storage::{LogError, OrderedBy, Sequencer};
 use crate::domain::member::{Host, HostId};
 use crate::domain::time::{Now, Tick};
-use crate::sys::fs::disk::Disk;
 use crate::sys::fs::file_lock::Guard;
 use crate::sys::mutex::lock;
 
 /// What makes a log in files the mirror of another one.
 pub(crate) struct MirrorParts {
     pub(in crate::bus::storage::file) sequencer: Arc<dyn Sequencer>,
+    order: OrderedBy,
     epoch: u32,
     host: Mutex<HostFile>,
     directory: PathBuf,
@@ -26,26 +25,29 @@ pub(crate) struct MirrorParts {
 }
 
 impl MirrorParts {
-    /// Returns them for a bus that is a mirror. It connects to no server.
+    /// Returns them for a bus whose order this server keeps. It connects to no server.
     pub(in crate::bus::storage::file) fn of(
-        disk: &dyn Disk,
+        order: OrderedBy,
         directory: &Path,
-    ) -> Result<Option<Self>, LogError> {
-        let Some(order) = bus_json::order(disk, directory) else {
-            return Ok(None);
-        };
+    ) -> Result<Self, LogError> {
         let sequencer = Arc::new(PostgresOrder::of(&order)?);
         let host = Mutex::new(HostFile::load(directory)?);
         let (epoch, directory) = (epoch(order.epoch), directory.to_owned());
-        Ok(Some(Self { sequencer, epoch, host, directory, turn: None }))
+        Ok(Self { sequencer, order, epoch, host, directory, turn: None })
+    }
+
+    pub(in crate::bus::storage::file) fn order(&self) -> &OrderedBy {
+        &self.order
     }
 
     pub(in crate::bus::storage::file) fn host(&self) -> Host {
         self.current().now.clone()
     }
 
-    pub(in crate::bus::storage::file) fn was_here(&self, host: HostId) -> bool {
-        self.current().was.contains(&host)
+    /// Says whether a host is another one than this mirror is or was.
+    pub(in crate::bus::storage::file) fn is_elsewhere(&self, host: HostId) -> bool {
+        let here = self.current();
+        here.now.id != host && !here.was.contains(&host)
     }
 
     /// Returns which host this is, as the file says now: another process may have begun another one.

@@ -6,3 +6,9 @@
 mod host_file;
 mod mirror_log;
 pub(super) mod mirror_parts;
+
+/// The lock of the process that links the host to the others.
+pub(super) const HOST_LOCK: &str = "host.lock";
+
+/// The files of a mirror beside those of every bus.
+pub(crate) const FILES: [&str; 3] = [host_file::HOST_JSON, host_file::HOST_JSON_LOCK, HOST_LOCK];
