@@ -143,7 +143,8 @@ impl Bus {
     /// Says whether a session's processes can be looked at from here: those of another host cannot.
     pub fn is_of_this_host(&self, session: SessionId) -> bool {
         let core = self.core();
-        !core.log.is_elsewhere(&core.replica.state, session)
+        let host = core.replica.state.host_of(session);
+        !host.is_some_and(|host| core.log.is_elsewhere(host))
     }
 
     /// Returns another handle to a presence that this process holds, for a child: the presence is free once both are closed.

@@ -82,7 +82,11 @@ impl Core {
 
 /// Says whether a session is present. One of another host is for its host to say, and once that is dead, for the hosts that are left.
 fn presence(log: &mut dyn Log, state: &State, session: SessionId) -> Presence {
-    if log.is_elsewhere(state, session) { Presence::Held } else { log.held(session) }
+    if state.host_of(session).is_some_and(|host| log.is_elsewhere(host)) {
+        Presence::Held
+    } else {
+        log.held(session)
+    }
 }
 
 /// What a command proposes to a log whose order a server keeps.

@@ -9,7 +9,6 @@ use super::{
     Sequencer, Standing, WriteTurn,
 };
 use crate::bus::event::{Entry, Event};
-use crate::bus::state::State;
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::member::Host;
 use crate::domain::time::Now;
@@ -51,8 +50,8 @@ pub trait Log: Send {
         None
     }
 
-    /// Says whether a session runs on another host than a mirror is or was, so that nothing here shows whether it lives.
-    fn is_elsewhere(&self, _state: &State, _session: SessionId) -> bool {
+    /// Says whether a host is another one than a mirror is or was, so that nothing here shows which of its sessions live.
+    fn is_elsewhere(&self, _host: &Host) -> bool {
         false
     }
 

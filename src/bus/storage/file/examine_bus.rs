@@ -212,7 +212,8 @@ fn presences(log: &FileLog, state: Option<&State>) -> Result<Vec<SeenPresence>, 
             is_elsewhere: false,
         })
     });
-    let is_elsewhere = |id: &SessionId| state.is_some_and(|state| log.is_elsewhere(state, *id));
+    let host_of = |id: &SessionId| state.and_then(|state| state.host_of(*id));
+    let is_elsewhere = |id: &SessionId| host_of(id).is_some_and(|host| log.is_elsewhere(host));
     let live = state.into_iter().flat_map(State::session_ids).filter(is_elsewhere);
     let elsewhere = live.map(|session| SeenPresence {
         session,

@@ -12,14 +12,13 @@ use super::io_failure::failed;
 use super::log::file_write_turn::FileWriteTurn;
 use super::log::last_line::{LastLine, Tail};
 use super::log::{clean_up, retention, segments, snapshot, sync};
-use super::mirror::HOST_LOCK;
+use super::mirror::mirror_files::HOST_LOCK;
 use super::mirror::mirror_parts::MirrorParts;
 use super::origin::bus_origin;
 use super::{
     Options, Origin, Proof, bus_directory, bus_json, long_texts, presence_files, wakeup_files,
 };
 use crate::bus::event::{Entry, Event};
-use crate::bus::state::State;
 use crate::bus::storage::{
     Appended, Decide, Durability, Hold, Log, LogError, LogPosition, Mirror, OnWakeup, OrderedBy,
     Presence, Replica, Sequencer, Standing, WriteTurn,
@@ -209,10 +208,8 @@ impl Log for FileLog {
         self.mirror.as_ref().map(MirrorParts::host)
     }
 
-    fn is_elsewhere(&self, state: &State, session: SessionId) -> bool {
-        let host = state.host_of(session);
-        let (Some(host), Some(mirror)) = (host, &self.mirror) else { return false };
-        mirror.is_elsewhere(host.id)
+    fn is_elsewhere(&self, host: &Host) -> bool {
+        self.mirror.as_ref().is_some_and(|mirror| mirror.is_elsewhere(host.id))
     }
 
     fn try_to_link(&self) -> Result<Option<Box<dyn Send>>, LogError> {

@@ -1,15 +1,15 @@
 //! `bus init`: makes the bus of a project one that several machines share, with PostgreSQL as the keeper of its order.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
 
 use crate::bus::storage::OrderedBy;
 use crate::bus::storage::postgres;
-use crate::cli::commands::look::{Place, unusable};
+use crate::cli::commands::look::unusable;
 use crate::cli::open_bus::KeptBy;
-use crate::cli::{Failure, below_agent, open_bus, output, with_hint};
+use crate::cli::{Failure, below_agent, find_project, open_bus, output, with_hint};
 use crate::domain::text::counted::counted;
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::domain::wait_times;
@@ -21,8 +21,8 @@ const TEAM_BYTES: usize = 128;
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Run it once in the checkout of each machine, with the same server and team. It makes the tables
-and the team where they are missing. The password comes from PGPASSWORD or a passfile
-(~/.pgpass), never from the address.
+and the team where they are missing. The password comes from a passfile (~/.pgpass) or from
+PGPASSWORD, never from the address; agents need the passfile.
 
 Examples:
   cli-team-bridge bus init postgres://bridge@localhost/agents
@@ -38,13 +38,14 @@ pub(super) struct InitArguments {
     /// Begin a bus of its own, in files alone, where a shared one was moved aside.
     #[arg(long, conflicts_with_all = ["server", "team"])]
     files: bool,
-    #[command(flatten)]
-    place: Place,
+    /// The project directory [default: found from the current directory].
+    #[arg(long, value_name = "DIR")]
+    project: Option<PathBuf>,
 }
 
 pub(super) fn run(arguments: &InitArguments) -> Result<(), Failure> {
     below_agent::refuse_to("choose the server of its team")?;
-    let (project, _) = arguments.place.project_and_proof()?;
+    let project = find_project::find(arguments.project.as_deref())?;
     let directory = project.bus_directory();
     let Some(server) = &arguments.server else {
         return begin_in_files(&project.root, &directory);

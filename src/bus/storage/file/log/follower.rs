@@ -135,7 +135,8 @@ impl Follower {
 
     /// Says whether a process holds the presence of a session. One that cannot be checked counts as held, as do those of other hosts.
     pub fn is_held(&self, session: SessionId) -> bool {
-        if self.log.is_elsewhere(&self.replica.state, session) {
+        let host = self.replica.state.host_of(session);
+        if host.is_some_and(|host| self.log.is_elsewhere(host)) {
             return true;
         }
         let path = self.log.part("presence", &session.to_string());

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::mirror_files::{HOST_JSON, HOST_JSON_LOCK};
 use crate::bus::storage::LogError;
 use crate::bus::storage::file::io_failure::failed;
 use crate::domain::member::{HOST_NAME_BYTES, Host, HostId};
@@ -18,12 +19,6 @@ use crate::sys::fs::bounded_file;
 use crate::sys::fs::disk::{self, Writes};
 use crate::sys::fs::file_lock::{Guard, LockFile};
 use crate::sys::process;
-
-/// The name of the file.
-pub(super) const HOST_JSON: &str = "host.json";
-
-/// Its lock: the opening of a bus may come while a line gets its place, under the lock of the bus.
-pub(super) const HOST_JSON_LOCK: &str = "host.json.lock";
 
 /// The longest file that is read.
 const MOST_BYTES: u64 = 16 * 1024;

@@ -4,11 +4,6 @@
 //! the order does not have, and all mirrors of a team hold the same lines.
 
 mod host_file;
+pub(crate) mod mirror_files;
 mod mirror_log;
 pub(super) mod mirror_parts;
-
-/// The lock of the process that links the host to the others.
-pub(super) const HOST_LOCK: &str = "host.lock";
-
-/// The files of a mirror beside those of every bus.
-pub(crate) const FILES: [&str; 3] = [host_file::HOST_JSON, host_file::HOST_JSON_LOCK, HOST_LOCK];

@@ -12,7 +12,8 @@ use crate::bus::replica::Replica;
 use crate::bus::storage::file::bus_directory::PARTS;
 use crate::bus::storage::file::io_failure::names_in_part;
 use crate::bus::storage::file::log::{snapshot, unused_blobs};
-use crate::bus::storage::file::{BUS_JSON, FileLog, long_texts, mirror, presence_files};
+use crate::bus::storage::file::mirror::mirror_files;
+use crate::bus::storage::file::{BUS_JSON, FileLog, long_texts, presence_files};
 use crate::bus::storage::session_standing::standing;
 use crate::bus::storage::{Log as _, LogError, Presence, Standing};
 use crate::domain::ids::{SessionId, TaskId};
@@ -257,7 +258,7 @@ fn unknown_files(log: &FileLog, report: &mut BusReport) -> Result<(), LogError> 
     let is_known = |part: &str, name: &str| match part {
         "" => {
             let of_all = ["lock", BUS_JSON, "agents.json"];
-            of_all.contains(&name) || mirror::FILES.contains(&name) || PARTS.contains(&name)
+            of_all.contains(&name) || mirror_files::FILES.contains(&name) || PARTS.contains(&name)
         }
         "log" => is_numbered(name, &["jsonl", "failed"]),
         "snapshot" => is_numbered(name, &["json"]),
