@@ -20,7 +20,7 @@ use crate::sys::fs::bounded_file;
 use crate::sys::fs::user_state_dir::StateDirectory;
 
 /// The folder of the records in the state directory.
-const FOLDER: &str = "setup";
+pub const RECORDS: &str = "setup";
 
 /// The end of the name of an original, in place of the `.json` of its record.
 const ORIGINAL: &str = ".original";
@@ -199,7 +199,7 @@ const MADE_FILE: &str = "directories";
 impl Records {
     /// Keeps records in a state directory.
     pub fn kept_in(state: &StateDirectory) -> Self {
-        let directory = state.inner(FOLDER);
+        let directory = state.inner(RECORDS);
         let kept = directory.read(MADE_FILE).ok().flatten();
         // Without them, these directories stay after an undo.
         let made = kept.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
@@ -466,16 +466,16 @@ mod tests {
             StateDirectory::find(|name| (name == "XDG_STATE_HOME").then(|| base.clone())).unwrap()
         };
         let (ours, linked) = (state("ours"), state("linked"));
-        ours.inner(FOLDER).write(left, b"x").unwrap();
+        ours.inner(RECORDS).write(left, b"x").unwrap();
         linked.write("any", b"x").unwrap();
-        fs::rename(ours.inner(FOLDER).path(), &real).unwrap();
+        fs::rename(ours.inner(RECORDS).path(), &real).unwrap();
         for state in [&ours, &linked] {
-            symlink(&real, state.inner(FOLDER).path()).unwrap();
+            symlink(&real, state.inner(RECORDS).path()).unwrap();
             Records::kept_in(state).sweep().unwrap();
             assert!(real.join(left).exists());
         }
-        fs::remove_file(ours.inner(FOLDER).path()).unwrap();
-        fs::rename(&real, ours.inner(FOLDER).path()).unwrap();
+        fs::remove_file(ours.inner(RECORDS).path()).unwrap();
+        fs::rename(&real, ours.inner(RECORDS).path()).unwrap();
         Records::kept_in(&ours).sweep().unwrap();
         Records::kept_in(&ours).remove_unused();
         assert!(!ours.path().exists(), "the folders go with their last file");

@@ -8,6 +8,7 @@ use std::path::Path;
 use crate::doctor::finding::{Finding, Subject};
 use crate::domain::text::shell_word::shell_word;
 use crate::domain::text::shown_path::ShownPath as _;
+use crate::setup::setup_record::RECORDS;
 use crate::setup::stable_program::{is_same, lasting_search_path, place_of_copy};
 use crate::sys::fs::disk;
 use crate::sys::fs::temporary_file::{self, TemporaryFile};
@@ -92,9 +93,28 @@ fn state_directory(state: Option<&StateDirectory>, home: Option<&Path>) -> Findi
         temporary_file::sweep(&place.join(NAME));
     }
     match try_to_write(present) {
-        Ok(()) => Finding::ok(&SUBJECT, "state", format!("{} can be written to", path.shown())),
+        Ok(()) => closed_records(&state.inner(RECORDS)).unwrap_or_else(|| {
+            Finding::ok(&SUBJECT, "state", format!("{} can be written to", path.shown()))
+        }),
         Err(error) => not_writable(present, &error),
     }
+}
+
+/// Judges the folder in which setup keeps its records; none if it is all right, or not there yet.
+fn closed_records(folder: &StateDirectory) -> Option<Finding> {
+    let path = folder.path();
+    fs::symlink_metadata(&path).ok()?;
+    let error = fs::read_dir(&path).and_then(|_| try_to_write(&path)).err()?;
+    let place = path.shown();
+    Some(Finding::problem(
+        &SUBJECT,
+        "state",
+        format!("`setup` cannot keep its records in {place}: {error}"),
+        format!(
+            "run `chmod u+rwx {place}`, or move it away if it is no directory of yours; without it, `setup` changes no file of a client, and \
+             `--remove` restores none"
+        ),
+    ))
 }
 
 fn not_writable(directory: &Path, error: &std::io::Error) -> Finding {
@@ -171,6 +191,20 @@ mod tests {
         }
         assert_eq!(state_directory(Some(&state(home.path())), None).level, Level::Ok);
         assert!(left.iter().all(|path| !path.exists()) && other.exists());
+    }
+
+    #[test]
+    fn a_place_in_which_setup_cannot_keep_its_records_is_a_problem() {
+        let home = tempfile::tempdir().unwrap();
+        let state = state(home.path());
+        let folder = state.inner(RECORDS).path();
+        fs::create_dir_all(&folder).unwrap();
+        assert_eq!(state_directory(Some(&state), None).level, Level::Ok);
+        fs::remove_dir(&folder).unwrap();
+        fs::write(&folder, "").unwrap();
+        let problem = state_directory(Some(&state), None);
+        assert_eq!(problem.level, Level::Problem, "{problem:?}");
+        assert!(problem.says.starts_with("`setup` cannot keep its records in "), "{problem:?}");
     }
 
     #[cfg(target_os = "linux")]
