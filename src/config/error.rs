@@ -65,6 +65,18 @@ pub enum ConfigError {
         /// The error of the system.
         source: io::Error,
     },
+    /// A directory on the way to the file is closed to this user.
+    #[error(
+        "cannot read the configuration file `{}`: you may not look into the directory `{}`; open it for yourself (`chmod u+rwx`, or `chown` if \
+         it is not yours)",
+        path.shown(), directory.shown()
+    )]
+    Closed {
+        /// The path of the file.
+        path: PathBuf,
+        /// The outermost such directory.
+        directory: PathBuf,
+    },
     /// One or several files have invalid content; one line per problem.
     #[error("{}", lines(problems))]
     Invalid {
@@ -81,6 +93,7 @@ impl ConfigError {
             | Self::NotAFile { path, .. }
             | Self::LeadsOut { path, .. }
             | Self::TooLarge { path, .. }
+            | Self::Closed { path, .. }
             | Self::Unreadable { path, .. } => path.shown().to_string(),
             Self::NotUtf8 { path, line } => format!("{}:{line}", path.shown()),
             Self::Invalid { problems } => problems.first().map(Problem::place).unwrap_or_default(),

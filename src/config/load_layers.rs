@@ -24,6 +24,7 @@ use crate::domain::messaging::Arbiter;
 use crate::domain::name::Name;
 use crate::domain::text::suggest::nearest;
 use crate::sys::fs::bounded_file;
+use crate::sys::fs::rights_of_others::closed_part;
 
 /// The largest configuration file: no user writes more by hand, so a larger one is a mistake.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
@@ -415,7 +416,15 @@ fn read(path: &Path) -> Result<Option<String>, ConfigError> {
     let kind = match fs::metadata(path) {
         Ok(metadata) => metadata.file_type(),
         Err(error) if is_absent(&error) => return Ok(None),
-        Err(error) => return Err(unreadable(error)),
+        Err(error) => {
+            // No file mode keeps its kind from being seen, so it is a directory.
+            let closed =
+                closed_part(path).filter(|_| error.kind() == io::ErrorKind::PermissionDenied);
+            return Err(match closed {
+                Some(directory) => ConfigError::Closed { path: path_buf(), directory },
+                None => unreadable(error),
+            });
+        }
     };
     if !kind.is_file() {
         let kind = if kind.is_dir() { "a directory" } else { "a pipe or a device" };

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use crate::domain::limits::{MAX_CLIENT_FILE_BYTES, MAX_PROJECT_CLIENT_FILE_BYTES};
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::sys::fs::disk::{belongs_to_us, has_other_names, make_directory};
-use crate::sys::fs::rights_of_others::why_not_create_in;
+use crate::sys::fs::rights_of_others::{closed_part, why_not_create_in};
 use crate::sys::fs::temporary_file::{self, TemporaryFile};
 use crate::sys::fs::{bounded_file, kept_attributes, real_path};
 
@@ -40,7 +40,13 @@ pub struct ConfigFile {
 /// Why a file cannot be read or replaced.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigFileError {
-    #[error("it is a broken link, or its directory cannot be read")]
+    #[error("{} is a broken link", link.shown())]
+    Broken { link: PathBuf },
+    #[error("{} is no directory, so no file can be in it", place.shown())]
+    NoDirectory { place: PathBuf },
+    #[error("you may not look into the directory {}; {}", directory.shown(), opening.of(None))]
+    Closed { directory: PathBuf, opening: Opening },
+    #[error("its path cannot be followed")]
     NotFollowed,
     #[error("its path leads out of the project")]
     Outside,
@@ -81,9 +87,11 @@ pub enum ConfigFileError {
     Io(#[from] io::Error),
 }
 
-/// What makes a directory writable.
+/// What makes a directory writable, or lets its user look into it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opening {
+    /// All rights of an owner: it is not to be looked into either.
+    AllRights,
     Rights,
     Owner,
     Mount,
@@ -94,6 +102,7 @@ impl Opening {
     fn of(self, directory: Option<&Path>) -> String {
         let name = directory.map_or_else(|| "it".to_owned(), |path| path.shown().to_string());
         match self {
+            Self::AllRights => format!("open {name} for yourself (`chmod u+rwx`)"),
             Self::Rights => format!("make {name} writable (`chmod u+w`)"),
             Self::Owner => format!("make {name} yours (`chown`)"),
             Self::Mount => {
@@ -114,6 +123,7 @@ impl ConfigFileError {
             Self::ReadOnly => format!("make {path} writable (`chmod u+w`)"),
             Self::OtherOwner => format!("make {path} yours (`chown`)"),
             Self::OtherNames => format!("give {path} a file of its own (`cp -p`, then `mv`)"),
+            Self::OtherGroup => format!("give {path} a group of yours (`chgrp`)"),
             Self::Directory { directory, opening } => opening.of(Some(directory)),
             _ => self.remedy(path),
         }
@@ -125,7 +135,10 @@ impl ConfigFileError {
             Self::TooLong { .. } => too_much(path),
             Self::Io(_) => format!("make {path} readable for this user"),
             Self::NotAFile => format!("move {path} away"),
-            Self::NotFollowed => format!("correct the link {path}, or make its directory readable"),
+            Self::Broken { link } => format!("correct the link {}, or remove it", link.shown()),
+            Self::NoDirectory { place } => format!("move {} away", place.shown()),
+            Self::Closed { directory, opening } => opening.of(Some(directory)),
+            Self::NotFollowed => format!("correct the path {path}"),
             Self::Linked | Self::Outside => {
                 format!("put a real file and real directories in place of the links in {path}")
             }
@@ -146,7 +159,8 @@ impl ConfigFile {
     /// out of it, or into its `.git`. It must also be short, because a repository may bring one that takes long to parse.
     pub fn read(path: &Path, project: Option<&Path>) -> Result<Self, ConfigFileError> {
         let named = path;
-        let path = real_path::resolve(Path::new("/"), path).ok_or(ConfigFileError::NotFollowed)?;
+        let path =
+            real_path::resolve(Path::new("/"), path).ok_or_else(|| why_not_followed(path))?;
         if let Some(project) = project {
             if !path.starts_with(project) {
                 return Err(ConfigFileError::Outside);
@@ -198,6 +212,9 @@ impl ConfigFile {
         }
         if has_other_names(&self.path) {
             return Err(ConfigFileError::OtherNames);
+        }
+        if !kept_attributes::may_keep_group(&self.path)? {
+            return Err(ConfigFileError::OtherGroup);
         }
         Ok(())
     }
@@ -309,11 +326,14 @@ pub fn remove_empty(directories: &[PathBuf]) {
     }
 }
 
-/// Creates a directory and its missing parents; returns those it created, the outermost first.
+/// Creates a directory and its missing parents; returns those it created, the outermost first. It creates all of them or none.
 pub(super) fn make_missing(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let missing = missing(directory);
-    for path in &missing {
-        make_directory(path)?;
+    for (index, path) in missing.iter().enumerate() {
+        if let Err(error) = make_directory(path) {
+            remove_empty(&missing[..index]);
+            return Err(error);
+        }
     }
     Ok(missing)
 }
@@ -324,6 +344,25 @@ pub(super) fn missing(directory: &Path) -> Vec<PathBuf> {
     let mut missing: Vec<_> = missing.map(Path::to_owned).collect();
     missing.reverse();
     missing
+}
+
+/// Returns why a path leads to no certain place.
+fn why_not_followed(path: &Path) -> ConfigFileError {
+    let whole: Vec<_> = path.ancestors().collect();
+    let is_file = |part: &&&Path| part.metadata().is_ok_and(|metadata| !metadata.is_dir());
+    if let Some(place) = whole.iter().skip(1).find(is_file) {
+        return ConfigFileError::NoDirectory { place: (*place).to_owned() };
+    }
+    if let Some(directory) = closed_part(path).filter(|part| part.is_dir()) {
+        let is_ours = belongs_to_us(&directory);
+        let opening = if is_ours { Opening::AllRights } else { Opening::Owner };
+        return ConfigFileError::Closed { directory, opening };
+    }
+    let is_broken = |part: &&&Path| part.is_symlink() && !part.exists();
+    let broken = whole.iter().rfind(is_broken);
+    broken.map_or(ConfigFileError::NotFollowed, |link| ConfigFileError::Broken {
+        link: (*link).to_owned(),
+    })
 }
 
 fn text_of(path: &Path, most: u64) -> Result<String, ConfigFileError> {

@@ -64,7 +64,7 @@ pub(crate) fn unreadable(why: &str) -> Vec<Finding> {
         let remedy = if number < last {
             "correct that line"
         } else {
-            "correct that file; the agents below were checked with the built-in profiles"
+            "correct that; the agents below were checked with the built-in profiles"
         };
         Finding::problem(&SUBJECT, "config", line.to_owned(), remedy)
     };

@@ -86,7 +86,11 @@ fn each_reason_not_to_edit_a_file_has_its_own_error() {
     fs::create_dir(home.path().join("directory")).unwrap();
     assert_eq!(refusal("directory"), "it is not a regular file");
     symlink("nowhere", home.path().join("link")).unwrap();
-    assert!(refusal("link").starts_with("it is a broken link"));
+    let at = |name: &str| home.path().join(name).display().to_string();
+    assert_eq!(refusal("link"), format!("{} is a broken link", at("link")));
+    assert_eq!(refusal("link/a.json"), format!("{} is a broken link", at("link")));
+    let in_file = format!("{} is no directory, so no file can be in it", at("bytes"));
+    assert_eq!([refusal("bytes/a.json"), refusal("bytes/b/a.json")], [in_file.clone(), in_file]);
     fs::write(home.path().join("fixed"), "{}").unwrap();
     fs::set_permissions(home.path().join("fixed"), Permissions::from_mode(0o444)).unwrap();
     assert!(refusal("fixed").starts_with("it is read-only"));
@@ -111,6 +115,14 @@ fn a_directory_that_refuses_a_new_file_is_named_with_what_helps() {
     assert_eq!(refused, expected);
     let full = file.in_directory(io::ErrorKind::StorageFull.into());
     assert!(matches!(full, ConfigFileError::Io(_)), "{full}");
+}
+
+#[test]
+fn of_directories_that_cannot_all_be_made_none_stays() {
+    let home = tempfile::tempdir().unwrap();
+    let too_long = "x".repeat(300);
+    make_missing(&home.path().join("a/b").join(too_long)).unwrap_err();
+    assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
 }
 
 #[test]

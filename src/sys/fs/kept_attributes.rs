@@ -3,17 +3,45 @@
 use std::fs::{File, Permissions};
 use std::io;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
+use std::path::Path;
 
 use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fsetxattr};
 
 /// The most bytes of a list of names or of a value; Linux allows no more (`XATTR_LIST_MAX`, `XATTR_SIZE_MAX`).
 const MOST_BYTES: usize = 64 * 1024;
 
+/// The bit of a directory's mode that gives its group to the files that are made in it.
+#[cfg(target_os = "linux")]
+const GROUP_OF_DIRECTORY: u32 = 0o2000;
+
 /// The beginning of the names that belong to the user. The system sets the others by itself.
 const OF_USER: &[u8] = b"user.";
 
 /// The name of the access list. Without it, the group would get the rights that the mode shows for the list as a whole.
 const ACCESS_LIST: &[u8] = b"system.posix_acl_access";
+
+/// Says whether a new file in the place of another could have its group, as far as that is known in advance.
+#[cfg(target_os = "linux")]
+pub fn may_keep_group(path: &Path) -> io::Result<bool> {
+    use nix::unistd::{getegid, geteuid, getgroups};
+    let group = path.metadata()?.gid();
+    let is_ours = || {
+        let all = getgroups().unwrap_or_default();
+        all.into_iter().chain([getegid()]).any(|one| one.as_raw() == group)
+    };
+    let is_of_directory = || {
+        // A directory with this bit gives its group to each file that is made in it.
+        let directory = path.parent().and_then(|it| it.metadata().ok());
+        directory.is_some_and(|it| it.gid() == group && it.mode() & GROUP_OF_DIRECTORY != 0)
+    };
+    Ok(geteuid().is_root() || is_ours() || is_of_directory())
+}
+
+/// Other systems give each new file the group of its directory.
+#[cfg(not(target_os = "linux"))]
+pub fn may_keep_group(_: &Path) -> io::Result<bool> {
+    Ok(true)
+}
 
 /// Gives a new file the group of another. Fails with [`io::ErrorKind::PermissionDenied`] if the user is not in that group.
 pub fn keep_group(from: &File, to: &File) -> io::Result<()> {

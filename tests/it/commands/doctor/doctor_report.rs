@@ -408,7 +408,7 @@ async fn a_broken_configuration_is_a_finding_and_the_rest_is_checked() {
     let stage = stage().with_profiles("[agents.codex\n");
     let (code, report) = examined(&stage, &["--no-start"]).await;
     assert_eq!(code, Some(1));
-    check(&report, ("project", "config"), "problem", "config.toml", "correct that file");
+    check(&report, ("project", "config"), "problem", "config.toml", "correct that;");
     check(&report, ("codex", "program"), "note", "not installed", "npm install");
 }
 

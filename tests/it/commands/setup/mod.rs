@@ -2,6 +2,7 @@
 
 pub(crate) mod setup_again;
 pub(crate) mod setup_and_undo;
+pub(crate) mod setup_closed_places;
 pub(crate) mod setup_foreign;
 pub(crate) mod setup_killed;
 pub(crate) mod setup_remove;
