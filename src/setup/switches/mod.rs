@@ -7,6 +7,7 @@ mod find_switches;
 mod gemini_policies;
 mod gemini_switches;
 mod name_pattern;
+mod javascript_json;
 mod qwen_approvals;
 mod tool_lists;
 

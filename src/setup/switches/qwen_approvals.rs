@@ -5,9 +5,10 @@
 
 use std::path::Path;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::find_switches::setting_in;
+use super::javascript_json::stringified;
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::setup::config_file::ConfigFile;
 use crate::setup::edits::config_edit::names_bridge;
@@ -95,18 +96,5 @@ fn hash(entry: &Value, is_shared: bool) -> String {
         let labels = ["scope", "extensionName", "description"];
         fields.retain(|key, _| !(labels.contains(&key.as_str()) || is_shared && key == "type"));
     }
-    sha256(sorted(&behavioral).to_string().as_bytes())
-}
-
-fn sorted(value: &Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            let mut keys: Vec<_> = fields.iter().collect();
-            keys.sort_by_key(|(key, _)| key.as_str());
-            let fields = keys.into_iter().map(|(key, value)| (key.clone(), sorted(value)));
-            Value::Object(fields.collect::<Map<_, _>>())
-        }
-        Value::Array(values) => values.iter().map(sorted).collect(),
-        other => other.clone(),
-    }
+    sha256(stringified(&behavioral).as_bytes())
 }

@@ -371,6 +371,18 @@ fn what_a_project_brings_waits_for_the_approval_of_qwen_code() {
     // Claude Code writes the type.
     approve("approved", hash);
     let typed = servers(&json!({ "timeout": 150_000, "type": "stdio" }));
+    // A number and its keys are written as JavaScript does it.
+    let odd = json!({ "b": "1", "10": "2", "9": "3", "a": "\u{1f}\u{2028}é", "01": "x", "😀": "y", "\u{fffd}": "z" });
+    let of_odd = "6a9456a582be6d03aaba0dfb76b4b59e5dc12185176bd421e32445cb1a8d9e3b";
+    for (fields, hash) in [
+        (json!({ "timeout": 150_000.0 }), hash),
+        (json!({ "timeout": 1.5e21, "env": odd }), of_odd),
+    ] {
+        user.write("p/.qwen/settings.json", &servers(&fields));
+        approve("approved", hash);
+        assert_eq!(user.find(), [], "{fields}");
+    }
+    fs::remove_file(user.project().join(".qwen/settings.json")).unwrap();
     user.write("p/.mcp.json", &typed);
     assert_eq!(user.find(), []);
     user.write("p/.mcp.json", r#"{ "mcpServers": { "bridge": { "url": "http://x" } } }"#);
