@@ -78,12 +78,15 @@ pub enum EntryScope {
     User,
 }
 
-/// The entry that a client uses in a project, and the places around it.
+/// The entry that a client uses in a session, and the places around it.
 pub struct EntryInUse<'a> {
     pub(super) client: &'a Client,
     pub(super) places: &'a Places,
+    /// The directory of the project in which it is started, links resolved.
     pub(super) project: Option<&'a Path>,
-    /// The directories in which the client may be started, links resolved.
+    /// The outermost directory whose files count as the project's.
+    pub(super) root: Option<&'a Path>,
+    /// The directories in which the client may be started, links resolved. In a project there is one.
     pub(super) directories: &'a [PathBuf],
     pub(super) entry: Value,
     /// The keys that lead to it, and its file.

@@ -29,6 +29,22 @@ pub(crate) struct StartedIn<'a> {
 }
 
 impl StartedIn<'_> {
+    /// Returns the directories below that of the project.
+    fn below<'b>(&'b self, project: &'b Path) -> impl Iterator<Item = &'b PathBuf> {
+        self.directories.iter().filter(move |one| one.starts_with(project) && *one != project)
+    }
+
+    /// Returns the directories of the project whose files a client reads in one of these, that of the project first.
+    fn directories_read(&self, client: &Client, project: &Path) -> Vec<PathBuf> {
+        let mut all = vec![project.to_owned()];
+        for session in self.below(project) {
+            let read = switches::directories_read(client.name, project, session);
+            let new: Vec<_> = read.into_iter().filter(|one| !all.contains(one)).collect();
+            all.extend(new);
+        }
+        all
+    }
+
     /// Says whether there is a directory, from one of these.
     fn has_directory(&self, named: &Path) -> bool {
         let mut places = self.directories.iter();
@@ -75,8 +91,10 @@ pub(crate) fn examine(
             let mut files = read_all((client.for_user)(&places, &server), &Scope::User, None);
             files.extend(read_local(client, &places, started_in.directories, &server));
             if let Some(project) = started_in.project {
-                let of_project = (client.for_project)(project, &server);
-                files.extend(read_all(of_project, &Scope::Project, Some(project)));
+                for directory in started_in.directories_read(client, project) {
+                    let of_project = (client.for_project)(&directory, &server);
+                    files.extend(read_all(of_project, &Scope::Project, Some(project)));
+                }
             }
             files
         };
@@ -87,6 +105,7 @@ pub(crate) fn examine(
             files = read_files(&command);
         }
         let has_plugin = client.has_plugin(&places);
+        let elsewhere = read_in_root_alone(client, started_in, &files);
         // Where no project can be, as in the home directory, nothing is to be trusted for the bridge's sake.
         let untrusted = match started_in.project {
             Some(_) => untrusted(client, &places, started_in.directories),
@@ -109,6 +128,7 @@ pub(crate) fn examine(
             own: &own.path().shown().to_string(),
         };
         let mut judged = judge_client::judge(&examined, &programs);
+        judged.extend(elsewhere.filter(|_| !has_plugin));
         judged
             .extend(places.relative_place(client.name).map(|found| relative_place(client, found)));
         let switches = switches::find(client, &places, started_in.project, started_in.directories);
@@ -128,6 +148,39 @@ fn relative_place(client: &Client, (variable, path): (&str, &Path)) -> Finding {
     );
     let subject = Subject::Client(client.name.to_owned());
     Finding::problem(&subject, "file", says, format!("set {variable} to an absolute path"))
+}
+
+/// Says of a session below the project's directory that the client does not read the only entry there.
+fn read_in_root_alone(
+    client: &Client,
+    started_in: StartedIn<'_>,
+    files: &[ExaminedFile],
+) -> Option<Finding> {
+    let project = started_in.project?;
+    let has_entry = |file: &&ExaminedFile| file.written.as_ref().is_ok_and(|it| it.entry.is_some());
+    let mut with_entry = files.iter().filter(has_entry);
+    let (only, None) = (with_entry.next()?, with_entry.next()) else { return None };
+    let server = Server { program: String::new() };
+    let of_root = (client.for_project)(project, &server);
+    of_root.iter().find(|file| file.path == only.path)?;
+    let mut below = started_in.below(project);
+    let session = below.find(|one| {
+        !switches::directories_read(client.name, project, one).contains(&project.to_owned())
+    })?;
+    let says = format!(
+        "{} reads {} only if it is started in {}, and so it has no bridge in {}",
+        client.title,
+        only.path.shown(),
+        project.shown(),
+        session.shown()
+    );
+    let remedy = format!(
+        "start it in {}, or run `cli-team-bridge setup --client {}` for all projects",
+        project.shown(),
+        client.name
+    );
+    let subject = Subject::Client(client.name.to_owned());
+    Some(Finding::note(&subject, "entry", says).with_remedy(remedy))
 }
 
 /// Returns the directories in which a client does not start MCP servers, as far as its files show, each with the trust.

@@ -20,6 +20,7 @@ const FIELDS: JudgedFields = JudgedFields {
     has_cwd: false,
     has_env_of_texts: true,
     limits: &[("timeout", Least::MoreThanZero)],
+    lists: &[],
     excluded: &[],
 };
 
@@ -357,6 +358,7 @@ mod tests {
             client: named("claude-code").unwrap(),
             places: &Places::read(home, false).unwrap(),
             project: None,
+            root: None,
             directories: &[],
             entry: json!({ "command": "cli-team-bridge", "args": ["orchestrator"] }),
             key: String::new(),

@@ -16,6 +16,8 @@ pub(super) struct JudgedFields {
     pub(super) has_env_of_texts: bool,
     /// The limits in time, each with the least number that is taken, and whether that itself is not taken.
     pub(super) limits: &'static [(&'static str, Least)],
+    /// The lists of texts.
+    pub(super) lists: &'static [&'static str],
     /// The fields that an entry with a command must not have.
     pub(super) excluded: &'static [&'static str],
 }
@@ -61,15 +63,34 @@ pub(super) fn of_values(
             (!is_taken).then_some((layer, *field, what))
         })
     };
+    let list = || {
+        fields.lists.iter().find_map(|field| {
+            let (layer, value) = with(field)?;
+            // What is only searched may be a text or have other items.
+            let is_searched = *field == "excludeTools" && (value.is_string() || value.is_array());
+            let is_taken = is_nothing(value) || is_searched || is_list_of_texts(value);
+            (!is_taken).then_some((layer, *field, "is no list of texts"))
+        })
+    };
     let excluded = || {
         fields.excluded.iter().find_map(|field| {
             Some((with(field)?.0, *field, "does not belong in an entry with a command"))
         })
     };
-    let (layer, field, what) = cwd().or_else(env).or_else(limit).or_else(excluded)?;
+    let (layer, field, what) = cwd().or_else(env).or_else(limit).or_else(list).or_else(excluded)?;
     let setting = setting_in(&format!("{}.{field}", layer.key), &layer.file);
     let remedy = format!("if the bridge should run, correct or remove {setting}");
     Some(used.off(&format!("{setting}, which {what}"), remedy))
+}
+
+/// Says whether a value counts as none in JavaScript.
+fn is_nothing(value: &Value) -> bool {
+    let is_zero = value.as_f64().is_some_and(|number| number == 0.0);
+    value.is_null() || *value == Value::Bool(false) || value == "" || is_zero
+}
+
+fn is_list_of_texts(value: &Value) -> bool {
+    value.as_array().is_some_and(|items| items.iter().all(Value::is_string))
 }
 
 /// Says whether a value may name a directory. A variable in it is not looked up.

@@ -4,34 +4,47 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::session_files::{Session, directories_read, sessions};
 use crate::domain::limits::{CLIENT_WORD_CHARS, NAMED_IN_CLIENT_FILE};
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::domain::text::visible_letters::beginning;
 use crate::domain::tool_names::{ENDPOINT_TOOLS, LEADING_TOOLS};
 use crate::setup::config_file::ConfigFile;
 use crate::setup::edits::config_edit::names_bridge;
-use crate::setup::edits::edit_json;
+use crate::setup::edits::{edit_json, edit_toml};
 use crate::setup::known_client::{
     Client, ClientFile, EntryInUse, EntryScope, Places, SERVER, Server, Switch, SwitchEffect,
 };
 use crate::setup::written_entry;
 
-/// Finds what switches off the entry that a client uses in a project and in these directories. Without an entry, nothing is found. In a
-/// directory below that of the project, clients read the settings there.
+/// Finds what switches off the entry that a client uses in a project and in these directories. Without an entry, nothing is found. What
+/// goes for a session in one of them alone says so.
 pub fn find(
     client: &Client,
     places: &Places,
     project: Option<&Path>,
     directories: &[PathBuf],
 ) -> Vec<Switch> {
-    let mut switches = find_in(client, places, project, directories);
-    for directory in directories {
-        let Some(project) = project.filter(|it| directory.starts_with(it) && directory != it)
-        else {
-            continue;
-        };
-        let around = [directory.clone(), project.to_owned()];
-        for switch in find_in(client, places, Some(directory), &around) {
+    let Some(project) = project else {
+        return find_in(client, places, None, directories);
+    };
+    let sessions = sessions(project, directories);
+    let found: Vec<_> = sessions
+        .iter()
+        .map(|session| {
+            let around = std::slice::from_ref(&session.directory);
+            (session, find_in(client, places, Some(session), around))
+        })
+        .collect();
+    let is_everywhere = |switch: &Switch| found.iter().all(|(_, others)| others.contains(switch));
+    let mut switches: Vec<Switch> = Vec::new();
+    for (session, of_session) in &found {
+        for switch in of_session {
+            let mut switch = switch.clone();
+            if !is_everywhere(&switch) {
+                let place = session.directory.shown();
+                switch.says = format!("{} (in a session in {place})", switch.says);
+            }
             if !switches.contains(&switch) {
                 switches.push(switch);
             }
@@ -43,15 +56,24 @@ pub fn find(
 fn find_in(
     client: &Client,
     places: &Places,
-    project: Option<&Path>,
+    session: Option<&Session>,
     directories: &[PathBuf],
 ) -> Vec<Switch> {
-    let Some(found) = entry_in_use(client, places, project, directories) else {
+    let Some(found) = entry_in_use(client, places, session, directories) else {
         return Vec::new();
     };
     let (file, (entry, key), scope) = found;
-    let used =
-        EntryInUse { client, places, project, directories, entry, key, file: file.path, scope };
+    let used = EntryInUse {
+        client,
+        places,
+        project: session.map(|session| session.directory.as_path()),
+        root: session.map(|session| session.root.as_path()),
+        directories,
+        entry,
+        key,
+        file: file.path,
+        scope,
+    };
     (client.switches)(&used)
 }
 
@@ -65,7 +87,7 @@ pub fn judges_partial_entry(client: &str) -> bool {
 fn entry_in_use(
     client: &Client,
     places: &Places,
-    project: Option<&Path>,
+    session: Option<&Session>,
     directories: &[PathBuf],
 ) -> Option<(ClientFile, (Value, String), EntryScope)> {
     // Only the places of the entries count here, not what setup would write.
@@ -75,9 +97,10 @@ fn entry_in_use(
         let of = |directory: &PathBuf| (local.file)(places, directory, &server);
         files.extend(directories.iter().map(of).map(|file| (file, None, EntryScope::Local)));
     }
-    if let Some(project) = project {
-        let of_project = (client.for_project)(project, &server).into_iter();
-        files.extend(of_project.map(|file| (file, Some(project), EntryScope::Project)));
+    if let Some(Session { directory, root }) = session {
+        let read = directories_read(client.name, root, directory).into_iter();
+        let of_project = read.flat_map(|one| (client.for_project)(&one, &server));
+        files.extend(of_project.map(|file| (file, Some(root.as_path()), EntryScope::Project)));
     }
     let of_user = (client.for_user)(places, &server).into_iter();
     files.extend(of_user.map(|file| (file, None, EntryScope::User)));
@@ -100,9 +123,16 @@ pub(super) struct Layer {
 impl EntryInUse<'_> {
     /// Reads a JSON file of the client; none if there is none, or if it cannot be read.
     pub(super) fn read(&self, file: &Path) -> Option<Value> {
-        let project = self.project.filter(|project| file.starts_with(project));
+        let project = self.root.filter(|root| file.starts_with(root));
         let text = ConfigFile::read(file, project).ok()?.text?;
         edit_json::value_at(&text, &[]).ok().flatten()
+    }
+
+    /// Reads a TOML file of the client in the same way.
+    pub(super) fn read_toml(&self, file: &Path) -> Option<Value> {
+        let project = self.root.filter(|root| file.starts_with(root));
+        let text = ConfigFile::read(file, project).ok()?.text?;
+        edit_toml::value_at(&text, &[]).ok().flatten()
     }
 
     /// Returns the entry in use, as a layer of settings.
@@ -112,24 +142,36 @@ impl EntryInUse<'_> {
 
     /// Returns what the project's files have under the bridge's name, unless the entry in use is one of these.
     pub(super) fn beside_in_project(&self) -> Vec<Layer> {
-        let server = Server { program: SERVER.to_owned() };
-        let files = self.project.map(|project| (self.client.for_project)(project, &server));
-        files.into_iter().flatten().filter_map(|file| self.layer_in(file)).collect()
+        let files = self.files_in_project().into_iter().map(|(_, file)| file);
+        let beside = files.filter(|file| file.path != self.file);
+        beside.filter_map(|file| self.layer_in(file)).collect()
     }
 
-    /// Returns what the user's files have under the bridge's name, unless the entry in use is one of these.
-    pub(super) fn beside_of_user(&self) -> Vec<Layer> {
+    /// Returns the project's files that the session reads, each with its directory, the nearest first.
+    pub(super) fn files_in_project(&self) -> Vec<(PathBuf, ClientFile)> {
         let server = Server { program: SERVER.to_owned() };
-        let files = (self.client.for_user)(self.places, &server);
-        files.into_iter().filter_map(|file| self.layer_in(file)).collect()
+        let (Some(root), Some(session)) = (self.root, self.project) else {
+            return Vec::new();
+        };
+        let read = directories_read(self.client.name, root, session).into_iter();
+        read.flat_map(|directory| {
+            let files = (self.client.for_project)(&directory, &server).into_iter();
+            files.map(move |file| (directory.clone(), file)).collect::<Vec<_>>()
+        })
+        .collect()
     }
 
-    fn layer_in(&self, file: ClientFile) -> Option<Layer> {
-        let project = self.project.filter(|project| file.path.starts_with(project));
+    /// Returns the user's own files.
+    pub(super) fn files_of_user(&self) -> Vec<ClientFile> {
+        (self.client.for_user)(self.places, &Server { program: SERVER.to_owned() })
+    }
+
+    /// Returns what a file has under the bridge's name.
+    pub(super) fn layer_in(&self, file: ClientFile) -> Option<Layer> {
+        let project = self.root.filter(|root| file.path.starts_with(root));
         let text = ConfigFile::read(&file.path, project).ok()?.text?;
         let written = written_entry::look(&text, &file.edits).ok()?;
-        let layer = Layer { entry: written.entry?, key: written.key, file: file.path };
-        (layer.file != self.file).then_some(layer)
+        Some(Layer { entry: written.entry?, key: written.key, file: file.path })
     }
 
     /// Returns the tools that the bridge has when it is started with the arguments of the entry.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::entry_values::{JudgedFields, of_values};
+use super::entry_values::{JudgedFields, Least, of_values};
 use super::find_switches::{hooks_off, quoted_word, setting_in, texts};
 use super::gemini_policies::{Settings, by_policies, gemini_names};
 use super::name_pattern::fits_with_marks;
@@ -20,7 +20,14 @@ const FIELDS: EntryFields = EntryFields {
     is_empty_none: true,
     without: Some("excludeTools"),
     is_without_exact: true,
+    is_only_exact: false,
 };
+
+/// The limit for a call, which is that for the start, too: with 0 it is over at once. `qwen mcp list` does not use it.
+const TIMEOUT: &[(&str, Least)] = &[("timeout", Least::MoreThanZero)];
+
+/// The lists of tools. With another value, neither client finds a tool.
+const LISTS: &[&str] = &["includeTools", "excludeTools"];
 
 /// As Gemini CLI 0.61 decides it: names are exact, an empty list of allowed servers allows all, and a file of its
 /// own has the servers that were disabled in it.
@@ -40,7 +47,13 @@ pub(in crate::setup) fn of_gemini_cli(used: &EntryInUse<'_>) -> Vec<Switch> {
     }
     switches.extend(replaced_in_project(used));
     switches.extend(of_entry(used, FIELDS));
-    let values = JudgedFields { has_cwd: true, has_env_of_texts: true, ..JudgedFields::default() };
+    let values = JudgedFields {
+        has_cwd: true,
+        has_env_of_texts: true,
+        limits: TIMEOUT,
+        lists: LISTS,
+        ..JudgedFields::default()
+    };
     switches.extend(of_values(used, &[used.layer()], values));
     switches.extend(by_excluded_tools(used, &settings, "exclude", gemini_excludes));
     switches.extend(by_core_tools(used, &settings));
@@ -58,7 +71,8 @@ pub(in crate::setup) fn of_qwen_code(used: &EntryInUse<'_>) -> Vec<Switch> {
     switches.extend(replaced_in_project(used));
     switches.extend(of_entry(used, FIELDS));
     // A number in `env` is taken for a text.
-    let values = JudgedFields { has_cwd: true, ..JudgedFields::default() };
+    let values =
+        JudgedFields { has_cwd: true, limits: TIMEOUT, lists: LISTS, ..JudgedFields::default() };
     switches.extend(of_values(used, &[used.layer()], values));
     let names = |item: &str, tool: &str| item.trim() == format!("mcp__{SERVER}__{tool}");
     switches.extend(by_excluded_tools(used, &settings, "disabled", names));

@@ -2,18 +2,21 @@
 //! them: each is a decision of the user's, or of whoever manages the machine.
 
 mod claude_switches;
+mod codex_settings;
 mod entry_values;
 mod find_switches;
 mod gemini_policies;
 mod gemini_switches;
-mod name_pattern;
 mod javascript_json;
+mod name_pattern;
 mod qwen_approvals;
+mod session_files;
 mod tool_lists;
 
 pub(in crate::setup) use self::claude_switches::of_claude_code;
 pub use self::find_switches::{find, judges_partial_entry};
 pub(in crate::setup) use self::gemini_switches::{of_gemini_cli, of_qwen_code};
+pub use self::session_files::directories_read;
 pub(in crate::setup) use self::tool_lists::{of_codex, of_droid, of_zed};
 
 #[cfg(test)]

@@ -30,12 +30,13 @@ enum Approval {
 /// Judges what the project brings. `own` is the directory of Qwen Code.
 pub(super) fn by_approval(used: &EntryInUse<'_>, own: &Path) -> Option<Switch> {
     let project = used.project?;
+    let root = used.root.or(Some(project));
     let key = format!("mcpServers.{SERVER}");
     let (entry, file) = if used.scope == EntryScope::Project {
         (used.entry.clone(), used.file.clone())
     } else {
         let file = project.join(".mcp.json");
-        let text = ConfigFile::read(&file, Some(project)).ok()?.text?;
+        let text = ConfigFile::read(&file, root).ok()?.text?;
         let path = ["mcpServers", SERVER].map(str::to_owned);
         let entry = edit_json::value_at(&text, &path).ok()?.filter(Value::is_object)?;
         if !names_bridge(&entry) {
@@ -76,11 +77,8 @@ pub(super) fn by_approval(used: &EntryInUse<'_>, own: &Path) -> Option<Switch> {
 
 fn approval(used: &EntryInUse<'_>, own: &Path, entry: &Value) -> Approval {
     let all = used.read(&own.join(APPROVALS)).unwrap_or_default();
-    let directories = used.directories.iter().map(AsRef::as_ref).chain(used.project);
-    let mut records = directories.map(|directory| &all[&*directory.to_string_lossy()][SERVER]);
-    let Some(record) = records.find(|record| record.is_object()) else {
-        return Approval::Pending;
-    };
+    let directory = used.project.unwrap_or(Path::new("/")).to_string_lossy();
+    let record = &all[&*directory][SERVER];
     let is_the_same = record["hash"] == hash(entry, used.scope != EntryScope::Project);
     match record["status"].as_str() {
         Some("approved") if is_the_same => Approval::Approved,

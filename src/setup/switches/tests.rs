@@ -203,6 +203,9 @@ fn an_entry_can_be_off_by_its_own_fields() {
             (toml("enabled = false"), true),
             (toml("enabled_tools = []"), true),
             (toml("enabled_tools = ['assign_task']"), false),
+            (toml("enabled_tools = ['assign_task(x)', 'mcp__bridge__assign_task']"), true),
+            (toml("disabled_tools = ['assign_task(x)']"), false),
+            (toml("enabled_tools = ['assign_task']\ndisabled_tools = ['assign_task']"), true),
         ],
     );
     check(
@@ -368,9 +371,6 @@ fn what_a_project_brings_waits_for_the_approval_of_qwen_code() {
         user.write(".qwen/mcpApprovals.json", "{}");
         fs::remove_file(user.project().join(file)).unwrap();
     }
-    // Claude Code writes the type.
-    approve("approved", hash);
-    let typed = servers(&json!({ "timeout": 150_000, "type": "stdio" }));
     // A number and its keys are written as JavaScript does it.
     let odd = json!({ "b": "1", "10": "2", "9": "3", "a": "\u{1f}\u{2028}é", "01": "x", "😀": "y", "\u{fffd}": "z" });
     let of_odd = "6a9456a582be6d03aaba0dfb76b4b59e5dc12185176bd421e32445cb1a8d9e3b";
@@ -383,6 +383,9 @@ fn what_a_project_brings_waits_for_the_approval_of_qwen_code() {
         assert_eq!(user.find(), [], "{fields}");
     }
     fs::remove_file(user.project().join(".qwen/settings.json")).unwrap();
+    // Claude Code writes the type.
+    approve("approved", hash);
+    let typed = servers(&json!({ "timeout": 150_000, "type": "stdio" }));
     user.write("p/.mcp.json", &typed);
     assert_eq!(user.find(), []);
     user.write("p/.mcp.json", r#"{ "mcpServers": { "bridge": { "url": "http://x" } } }"#);

@@ -1,14 +1,16 @@
 //! Switches in the entry itself: a field that turns the server off, and lists of its tools. Codex adds the fields of several files.
 
+use std::path::Path;
+
 use serde_json::Value;
 
+use super::codex_settings::wrong_setting;
 use super::entry_values::{JudgedFields, Least, of_values};
 use super::find_switches::{Layer, setting_in, texts};
 use crate::domain::limits::CLIENT_WORD_CHARS;
 use crate::domain::text::visible_letters::beginning;
-use crate::setup::config_file::ConfigFile;
-use crate::setup::edits::edit_toml;
-use crate::setup::known_client::{EntryInUse, EntryScope, Switch, SwitchEffect};
+use crate::setup::known_client::{ClientFile, EntryInUse, Switch, SwitchEffect};
+use crate::sys::fs::git_worktrees::Worktree;
 
 /// The fields of a client's entry that switch it off.
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,8 +23,10 @@ pub(super) struct EntryFields {
     pub(super) is_empty_none: bool,
     /// The list of the tools that are hidden.
     pub(super) without: Option<&'static str>,
-    /// Whether its items are taken as they are, and not without their arguments.
+    /// Whether the items of the list of hidden tools are taken as they are, and not without their arguments.
     pub(super) is_without_exact: bool,
+    /// The same of the other list.
+    pub(super) is_only_exact: bool,
 }
 
 /// Codex 0.166. Each field counts from the project's file, if the user trusts the project, else from the user's.
@@ -32,20 +36,39 @@ pub(in crate::setup) fn of_codex(used: &EntryInUse<'_>) -> Vec<Switch> {
         only: Some("enabled_tools"),
         is_empty_none: true,
         without: Some("disabled_tools"),
-        is_without_exact: false,
+        is_without_exact: true,
+        is_only_exact: true,
     };
-    let mut layers = Vec::new();
-    if used.scope != EntryScope::Project && codex_trusts_project(used) {
-        layers.extend(used.beside_in_project());
-    }
-    layers.push(used.layer());
-    if used.scope == EntryScope::Project {
-        layers.extend(used.beside_of_user());
-    }
+    let files = codex_files(used);
+    let layers: Vec<_> = files.iter().filter_map(|file| used.layer_in(file.clone())).collect();
     let mut switches = of_layers(used, &layers, fields);
     switches.extend(of_values(used, &layers, CODEX_VALUES));
     switches.extend(replaced_arguments(used, &layers));
+    let read = |file: ClientFile| Some((used.read_toml(&file.path)?, file.path));
+    switches.extend(wrong_setting(used, &files.into_iter().filter_map(read).collect::<Vec<_>>()));
     switches
+}
+
+/// Returns the files that Codex puts together, the nearest first: of the project those whose directory the user trusts.
+fn codex_files(used: &EntryInUse<'_>) -> Vec<ClientFile> {
+    let of_user = used.files_of_user();
+    let trusts = of_user.first().and_then(|file| used.read_toml(&file.path)).unwrap_or_default();
+    let level =
+        |directory: &Path| trusts["projects"][&*directory.to_string_lossy()].get("trust_level");
+    let repository = used.project.and_then(|session| {
+        session.ancestors().find(|one| one.join(".git").exists()).map(Path::to_owned)
+    });
+    // A worktree has the trust of its repository.
+    let main = used.project.and_then(Worktree::around);
+    let main = main.as_ref().and_then(Worktree::main);
+    let is_trusted = |directory: &Path| {
+        let of_repository = || level(repository.as_deref()?).or_else(|| level(main?));
+        level(directory).or_else(of_repository).is_some_and(|level| level == "trusted")
+    };
+    let of_project = used.files_in_project().into_iter();
+    let of_project =
+        of_project.filter(|(directory, file)| is_trusted(directory) || file.path == used.file);
+    of_project.map(|(_, file)| file).chain(of_user).collect()
 }
 
 /// The fields of Codex's entry that can keep it, or all of Codex, from starting.
@@ -53,6 +76,7 @@ const CODEX_VALUES: JudgedFields = JudgedFields {
     has_cwd: true,
     has_env_of_texts: true,
     limits: &[("startup_timeout_sec", Least::MoreThanZero), ("tool_timeout_sec", Least::Zero)],
+    lists: &[],
     excluded: &["url", "bearer_token_env_var", "environment_id"],
 };
 
@@ -75,20 +99,6 @@ fn replaced_arguments(used: &EntryInUse<'_>, layers: &[Layer]) -> Option<Switch>
     })
 }
 
-/// Says whether Codex reads the project's file: the user's file names the project, or a directory of it, as trusted.
-fn codex_trusts_project(used: &EntryInUse<'_>) -> bool {
-    let Some(text) = ConfigFile::read(&used.file, None).ok().and_then(|config| config.text) else {
-        return false;
-    };
-    let mut directories =
-        used.project.into_iter().chain(used.directories.iter().map(AsRef::as_ref));
-    directories.any(|directory| {
-        let path = ["projects", &directory.to_string_lossy(), "trust_level"].map(str::to_owned);
-        let level = edit_toml::value_at(&text, &path);
-        level.is_ok_and(|level| level.is_some_and(|level| level == "trusted"))
-    })
-}
-
 /// Droid 0.215.
 pub(in crate::setup) fn of_droid(used: &EntryInUse<'_>) -> Vec<Switch> {
     let fields = EntryFields {
@@ -97,6 +107,7 @@ pub(in crate::setup) fn of_droid(used: &EntryInUse<'_>) -> Vec<Switch> {
         is_empty_none: false,
         without: Some("disabledTools"),
         is_without_exact: false,
+        is_only_exact: false,
     };
     of_entry(used, fields)
 }
@@ -123,27 +134,38 @@ fn of_layers(used: &EntryInUse<'_>, layers: &[Layer], fields: EntryFields) -> Ve
         let remedy = format!("if the bridge should run, remove {}", place(layer, field));
         return vec![used.off(&setting, remedy)];
     }
-    let mut switches = Vec::new();
+    let mut lists = Vec::new();
     for (field, is_only) in [(fields.only, true), (fields.without, false)] {
         let Some((field, layer)) = field.and_then(|field| Some((field, first_with(field)?))) else {
             continue;
         };
         let Value::Array(list) = &layer.entry[field] else { continue };
-        if is_only && list.is_empty() && !fields.is_empty_none {
+        // What else a list has is judged with the other values.
+        let is_judged =
+            list.iter().all(Value::is_string) && (!list.is_empty() || fields.is_empty_none);
+        if is_only && !is_judged {
             continue;
         }
         let named = texts(&layer.entry[field]);
         let mut hidden = used.tools();
-        let is_exact = fields.is_without_exact && !is_only;
+        let is_exact = if is_only { fields.is_only_exact } else { fields.is_without_exact };
         let is_named = |one: &str, tool: &str| {
             if is_exact { one == tool } else { names(one, tool) }
         };
         hidden.retain(|tool| named.iter().any(|one| is_named(one, tool)) != is_only);
-        let setting = place(layer, field);
-        let remedy = format!("if the model should have all tools, remove {setting}");
-        switches.extend(used.hiding(&hidden, &setting, remedy));
+        lists.push((hidden, place(layer, field)));
     }
-    switches
+    if let [(one, of_one), (other, of_other)] = &lists[..]
+        && used.tools().iter().all(|tool| one.contains(tool) || other.contains(tool))
+    {
+        // Each alone may leave some.
+        lists = vec![(used.tools(), format!("{of_one} and {of_other}"))];
+    }
+    let hiding = |(hidden, setting): (Vec<_>, String)| {
+        let remedy = format!("if the model should have all tools, remove {setting}");
+        used.hiding(&hidden, &setting, remedy)
+    };
+    lists.into_iter().filter_map(hiding).collect()
 }
 
 /// Says whether an item of a list names a tool: with arguments, or with its server before it, as well as alone.

@@ -33,9 +33,14 @@ fn a_value_of_the_entry_with_which_it_is_not_started_is_named() {
         (json!({ "cwd": "/nonexistent" }), [false, true, true, true]),
         (json!({ "cwd": "/" }), [false; 4]),
         (json!({ "env": { "A": 1 } }), [true, true, true, false]),
-        (json!({ "timeout": 0 }), [true, false, false, false]),
-        (json!({ "timeout": "x" }), [true, false, false, false]),
+        (json!({ "timeout": 0 }), [true, false, true, true]),
+        (json!({ "timeout": -5 }), [true, false, true, true]),
+        (json!({ "timeout": "x" }), [true, false, true, true]),
         (json!({ "timeout": 150_000 }), [false; 4]),
+        (json!({ "includeTools": "list_agents" }), [false, false, true, true]),
+        (json!({ "includeTools": [5, "list_agents"] }), [false, false, true, true]),
+        (json!({ "includeTools": null, "excludeTools": ["x", 5] }), [false; 4]),
+        (json!({ "excludeTools": {} }), [false, false, true, true]),
         (json!({ "startup_timeout_sec": 0 }), [false, true, false, false]),
         (json!({ "tool_timeout_sec": -5 }), [false, true, false, false]),
         (json!({ "tool_timeout_sec": 0 }), [false; 4]),
@@ -96,6 +101,80 @@ fn settings_in_the_directory_of_a_session_below_the_projects_count() {
         assert_eq!(found.len(), 1, "{client}: {found:?}");
         assert_eq!(found[0].effect, SwitchEffect::Off);
     }
+}
+
+/// Returns what a session of Codex in a directory below the project's finds there, and one in the project's.
+fn in_codex_sessions(files: &[(&str, &str)], trusted: &str) -> [Vec<String>; 2] {
+    let user = User::of("codex");
+    let entry = format!(
+        "[mcp_servers.bridge]\ncommand = '{COMMAND}'\nargs = ['orchestrator']\n[projects.\"@P{trusted}\"]\ntrust_level = 'trusted'\n"
+    );
+    user.write(".codex/config.toml", &entry);
+    fs::create_dir_all(user.project().join(".git")).unwrap();
+    fs::create_dir_all(user.project().join("sub/deep")).unwrap();
+    for (file, text) in files {
+        user.write(&format!("p/{file}"), text);
+    }
+    let (project, home) = (user.project(), user.base.path());
+    let places = Places::read(|name| (name == "HOME").then(|| home.into()), false).unwrap();
+    [project.join("sub/deep"), project.clone()].map(|session| {
+        let all =
+            find(named("codex").unwrap(), &places, Some(&project), std::slice::from_ref(&session));
+        let here = format!("(in a session in {})", session.display());
+        let of_here = all
+            .into_iter()
+            .filter(|one| !one.says.contains("(in a session in ") || one.says.contains(&here));
+        of_here.map(|one| one.says.replace(home.to_str().unwrap(), "~")).collect()
+    })
+}
+
+/// As `codex mcp list` of 0.166 shows it.
+#[test]
+fn codex_reads_the_trusted_files_from_the_repositorys_root_to_the_session() {
+    let (off, on) =
+        ("[mcp_servers.bridge]\nenabled = false", "[mcp_servers.bridge]\nenabled = true");
+    let (root, sub) = (".codex/config.toml", "sub/.codex/config.toml");
+    for (files, trusted, expected) in [
+        (&[(root, off)][..], "", [1, 1]),
+        (&[(sub, off)], "", [1, 0]),
+        (&[(root, off), (sub, on)], "", [0, 1]),
+        (&[(root, off)], "/sub", [0, 0]),
+        (&[(sub, off)], "/sub", [1, 0]),
+        (&[(root, off), (sub, off)], "/other", [0, 0]),
+    ] {
+        let found = in_codex_sessions(files, trusted);
+        assert_eq!(found.each_ref().map(Vec::len), expected, "{files:?} {trusted}: {found:?}");
+    }
+}
+
+/// As `codex mcp list` of 0.166 takes them: with another value it refuses to start.
+#[test]
+fn a_value_with_which_codex_takes_no_configuration_is_named_where_it_counts() {
+    let (root, sub) = (".codex/config.toml", "sub/.codex/config.toml");
+    for (text, key) in [
+        ("model = 5", Some("model")),
+        ("approval_policy = 'nonsense'", Some("approval_policy")),
+        ("sandbox_mode = 'x'", Some("sandbox_mode")),
+        ("hide_agent_reasoning = 'x'", Some("hide_agent_reasoning")),
+        ("model_context_window = 5.5", Some("model_context_window")),
+        ("features = 5", Some("features")),
+        ("[features]\nplugins = 'x'", Some("features.plugins")),
+        ("[mcp_servers.bridge]\nenabled_tools = 'x'", Some("mcp_servers.bridge.enabled_tools")),
+        ("[mcp_servers.other]\nenabled = false", Some("mcp_servers.other")),
+        ("mcp_servers = 5", Some("mcp_servers")),
+        ("model = 'x'\napproval_policy = 'never'\nunknown = 5", None),
+        ("[features.multi_agent_v2]\nenabled = true", None),
+        ("[mcp_servers.other]\nurl = 'http://x'", None),
+    ] {
+        let [_, of_root] = in_codex_sessions(&[(root, text)], "");
+        let words = key.map(|key| format!("because of `{key}` in ~/p/{root}, which "));
+        let is_named = words.as_ref().map(|words| of_root.iter().any(|one| one.contains(words)));
+        assert!(is_named.unwrap_or(of_root.is_empty()), "{text}: {of_root:?}");
+    }
+    let found = in_codex_sessions(&[(root, "model = 5"), (sub, "model = 'x'")], "");
+    assert_eq!(found.each_ref().map(Vec::len), [0, 1], "the nearest value counts: {found:?}");
+    let found = in_codex_sessions(&[(root, "model = 5")], "/other");
+    assert_eq!(found.each_ref().map(Vec::len), [0, 0], "it reads no file that is not trusted");
 }
 
 #[test]

@@ -307,3 +307,41 @@ async fn a_projects_part_of_an_entry_has_one_finding_for_what_it_switches_off_an
     assert_eq!(of("gemini"), [(&json!("switched off"), &json!("problem"))], "{report:#}");
     assert_eq!(of("codex"), [(&json!("entry"), &json!("ok"))], "{report:#}");
 }
+
+/// As `gemini mcp list`, `qwen mcp list` and `claude mcp list` show it.
+#[test]
+fn below_the_project_a_client_may_not_read_the_projects_entry() {
+    let stage = stage();
+    let own = env!("CARGO_BIN_EXE_cli-team-bridge");
+    let entry = json!({ "mcpServers": { "bridge": { "command": own, "args": ["orchestrator"] } } });
+    let (project, below) = (stage.project(), stage.project().join("sub"));
+    for folder in [".git", ".gemini", ".qwen", "sub"] {
+        fs::create_dir(project.join(folder)).unwrap();
+    }
+    fs::write(project.join(".git/HEAD"), "ref: refs/heads/main").unwrap();
+    for file in [".mcp.json", ".gemini/settings.json", ".qwen/settings.json"] {
+        fs::write(project.join(file), entry.to_string()).unwrap();
+    }
+    for folder in [".gemini", ".qwen", ".claude"] {
+        fs::create_dir(stage.home().join(folder)).unwrap();
+    }
+    let without_bridge = |directory: &Path| {
+        let output = std::process::Command::new(own)
+            .args(["doctor", "--json", "--no-start"])
+            .env_clear()
+            .envs(stage.environment())
+            .current_dir(directory)
+            .output()
+            .unwrap();
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let words = format!("has no bridge in {}", below.display());
+        let says = |one: &&Value| one["says"].as_str().unwrap().ends_with(&words);
+        let found = report["findings"].as_array().unwrap().iter().filter(says);
+        found.map(|one| one["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(without_bridge(&below), ["gemini", "qwen"]);
+    assert!(without_bridge(project).is_empty());
+    // With an entry of the user's own, they have one.
+    fs::write(stage.home().join(".gemini/settings.json"), entry.to_string()).unwrap();
+    assert_eq!(without_bridge(&below), ["qwen"]);
+}
