@@ -230,7 +230,7 @@ async fn a_file_that_cannot_be_changed_is_named_and_the_others_go_on() {
         "`mcpServers.bridge` already exists, and setup did not write it: `mine`",
         ".gemini/settings.json\": it does not parse:",
         ".cursor/mcp.json\": it is read-only",
-        ".qwen/settings.json\": it is a broken link",
+        ".qwen/settings.json is a broken link",
     ] {
         assert!(said.contains(reason), "{reason}: {said}");
     }
