@@ -403,20 +403,16 @@ fn stretches() -> Vec<Stretch> {
         until: until.map(ago),
         ended,
     };
-    let work = |task: &str| StretchKind::Work { task: task.to_owned() };
+    let words = |id: &str| tasks().into_iter().find(|task| task.task_id == id)?.prompt;
+    let work = |id: &str| StretchKind::Work { task: id.to_owned(), words: words(id) };
+    let reading = StretchKind::Reading { transcript: "task-cay".to_owned() };
     let wait = |whom: &str| StretchKind::Wait { whom: Some(whom.to_owned()) };
     vec![
         stretch("ben", work("task-ben"), 640, Some(300), Some("done")),
         stretch("dan", work("task-dan"), 620, Some(560), Some("failed")),
         stretch("cay", wait("ben"), 600, Some(480), None),
         stretch("ann", work("task-ann"), 500, None, None),
-        stretch(
-            "cay",
-            StretchKind::Reading { transcript: "task-cay".to_owned() },
-            110,
-            Some(95),
-            None,
-        ),
+        stretch("cay", reading, 110, Some(95), None),
         stretch("ben", work("task-ben2"), 95, None, None),
         stretch("cay", wait("ben"), 90, None, None),
         stretch("ann", StretchKind::Asking, 42, None, None),

@@ -338,6 +338,18 @@ fn what_was_decided_stands_beside_the_team_and_above_the_conversation() {
 }
 
 #[test]
+fn work_at_a_task_that_the_board_has_no_more_still_has_its_words_in_the_timeline() {
+    let mut snapshot = snapshot();
+    let mut board = (**snapshot.board.as_ref().unwrap()).clone();
+    board.tasks.clear();
+    snapshot.board = Some(Arc::new(board));
+    let input = PageInput { snapshot: &snapshot, extra: &extra() };
+    let html = page(&View::Timeline, &input, &context());
+    let (_, words) = html.split_once("id=\"timeline-words\"").unwrap();
+    assert!(words.contains("ben worked at &quot;Draft the outline"), "{words}");
+}
+
+#[test]
 fn without_a_team_every_view_says_so() {
     let (snapshot, extra) = (Snapshot::default(), Extra::default());
     for (name, view) in views() {
