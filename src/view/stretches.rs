@@ -91,10 +91,10 @@ impl Stretches {
                     self.end(&Cause::Task(end.id.clone()), at, Some(end.status.as_str()));
                 }
                 Event::WaitStarted { session, call, from, reply_to, .. } => {
-                    let Some(waiting) = name_of(*session, state) else { continue };
+                    let Some(waiting) = state.name_of(*session) else { continue };
                     let whom = state.only_source(from.as_ref(), reply_to.as_ref());
                     let kind = StretchKind::Wait { whom: whom.map(ToString::to_string) };
-                    self.begin(Cause::Wait(*session, *call), *session, waiting, (kind, at));
+                    self.begin(Cause::Wait(*session, *call), *session, waiting.to_string(), (kind, at));
                 }
                 Event::WaitEnded { session, call } => {
                     self.end(&Cause::Wait(*session, *call), at, None);
@@ -201,14 +201,6 @@ pub(super) fn by_member(stretches: &[Stretch]) -> BTreeMap<&str, Vec<&Stretch>> 
         by_member.entry(stretch.member.as_str()).or_default().push(stretch);
     }
     by_member
-}
-
-fn name_of(session: SessionId, state: &State) -> Option<String> {
-    if let Some(live) = state.session(session) {
-        return Some(live.name.to_string());
-    }
-    let mut left = state.departed().filter(|left| left.session == session);
-    left.next_back().map(|left| left.name.to_string())
 }
 
 #[cfg(test)]
