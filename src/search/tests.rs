@@ -337,7 +337,8 @@ fn a_long_transcript_and_a_long_workflow_are_shown_around_the_words_that_were_fo
     log.transcript(&task, &thought(&far)).unwrap();
     log.transcript(&task, &thought(&format!("a giraffe {far}"))).unwrap();
     let content = serde_json::json!([{ "text": format!("{far} okapi {far}") }]);
-    let call = serde_json::json!({ "kind": "tool_call", "id": "1", "title": "Read", "content": content });
+    let call =
+        serde_json::json!({ "kind": "tool_call", "id": "1", "title": "Read", "content": content });
     log.transcript(&task, &line(call)).unwrap();
     for (word, kind) in [
         ("zebra", HitKind::Workflow),

@@ -94,7 +94,12 @@ impl Stretches {
                     let Some(waiting) = state.name_of(*session) else { continue };
                     let whom = state.only_source(from.as_ref(), reply_to.as_ref());
                     let kind = StretchKind::Wait { whom: whom.map(ToString::to_string) };
-                    self.begin(Cause::Wait(*session, *call), *session, waiting.to_string(), (kind, at));
+                    self.begin(
+                        Cause::Wait(*session, *call),
+                        *session,
+                        waiting.to_string(),
+                        (kind, at),
+                    );
                 }
                 Event::WaitEnded { session, call } => {
                     self.end(&Cause::Wait(*session, *call), at, None);
@@ -340,7 +345,10 @@ mod tests {
     }
 
     /// Folds entries of these events in a team whose only member is ann.
-    fn of_entries(texts: &mut dyn Texts, all: impl IntoIterator<Item = Vec<Event>>) -> Vec<Stretch> {
+    fn of_entries(
+        texts: &mut dyn Texts,
+        all: impl IntoIterator<Item = Vec<Event>>,
+    ) -> Vec<Stretch> {
         let mut state = State::default();
         crate::view::tests::joined(&mut state, 1, "ann");
         let mut stretches = Stretches::new(9);

@@ -184,12 +184,7 @@ fn grid(scale: Scale, height: i64) -> Markup {
     }
 }
 
-fn bar(
-    stretch: &Stretch,
-    y: i64,
-    (scale, now): (Scale, Moment),
-    free: &mut Free,
-) -> Markup {
+fn bar(stretch: &Stretch, y: i64, (scale, now): (Scale, Moment), free: &mut Free) -> Markup {
     let (from, until) = (scale.x(stretch.from), scale.x(stretch.until.unwrap_or(now)));
     let width = (until - from).max(3);
     let words = in_words(stretch, now);

@@ -76,6 +76,7 @@ pub(super) fn task(id: &str, agent: &str, status: &str, prompt: &str) -> TaskRow
         // Ann asks for a permission.
         agent_state: (agent == "ann").then(|| "waiting_permission".to_owned()),
         cancel_asked: false,
+        cancelled_by: None,
         prompt: Some(prompt.to_owned()),
         workflow_id: None,
         is_trial: false,
@@ -303,13 +304,8 @@ fn put_questions(board: &mut Board) {
         Need { behind: 2, ..need(NeedKind::Permission, "ann", "perm-1", "execute: …") },
         need(NeedKind::Approval, "publish", "wf-1", "a step of the workflow \"book\""),
     ];
-    board.problems = vec![Problem {
-        kind: ProblemKind::Crashed,
-        member: Some("dan".to_owned()),
-        words: "failed: its stderr ends: 401 Unauthorized".to_owned(),
-        since: None,
-        session: None,
-    }];
+    let why = "failed: its stderr ends: 401 Unauthorized".to_owned();
+    board.problems = vec![Problem::of(ProblemKind::Crashed, Some("dan"), why)];
     board.workflows = vec![WorkflowTree {
         workflow_id: "wf-1".to_owned(),
         name: "book".to_owned(),
@@ -430,7 +426,6 @@ pub(super) fn extra() -> Extra {
         task: Some(WholeTask {
             row: task("task-ben", "ben", "done", "Draft the outline of the book"),
             whole_prompt: Some(prompt.to_owned()),
-            cancelled_by: None,
             whole_error: None,
             output: Some(output.to_owned()),
             details: None,
