@@ -197,9 +197,11 @@ pub(super) fn of(
     let all = of_members.chain(of_waits(members)).chain(of_crashed).chain(damaged);
     let mut all: Vec<_> = all.chain(kept(state, now)).collect();
     for together in gone_together(state, members) {
-        count(&mut all, ProblemKind::Gone, &together, |bridge| {
+        count(&mut all, ProblemKind::Gone, &together, |_| {
             let (agents, names) = (together.counted(), together.first_names());
-            format!("{}; {agents} have ended with it: {names}", bridge.words)
+            format!(
+                "its process has ended, and {agents} with it: {names}; the next session will record that"
+            )
         });
     }
     for together in died_together(state, &crashed) {

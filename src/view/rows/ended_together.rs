@@ -112,10 +112,8 @@ mod tests {
         let board = board(&team(5), 9, false);
         assert_eq!(
             problems(&board),
-            [
-                "lead: its process has ended; the next session will record that; 5 agents have ended \
-              with it: a2, a3, a4 and 2 more"
-            ]
+            ["lead: its process has ended, and 5 agents with it: a2, a3, a4 and 2 more; the next \
+                 session will record that"]
         );
         assert_eq!(board.problems[0].agents, ["a2", "a3", "a4", "a5", "a6"]);
         assert!(board.members.iter().all(|row| board.is_problem(row)));
