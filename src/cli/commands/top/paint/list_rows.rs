@@ -48,10 +48,10 @@ impl<'a> Rows<'a> {
     ) -> Self {
         let talks = letters.iter().map(talk);
         // A narrow row has room for what is decided, and cuts whom it concerns.
-        let decider = |row: &Decided| {
+        let who = |row: &Decided| {
             if width >= WIDE { row.who() } else { format!("{} {} …", row.by, row.how.as_str()) }
         };
-        let deciders = decided.iter().map(decider);
+        let deciders = decided.iter().map(who);
         let widest = talks.chain(deciders).map(|words| measure_text_width(&words)).max();
         let widest = u16::try_from(widest.unwrap_or_default()).unwrap_or(u16::MAX);
         let rows = Self { board, look, width, talk: 0 };
