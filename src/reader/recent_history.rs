@@ -10,7 +10,7 @@ use crate::bus::storage::file::Follower;
 use crate::domain::limits;
 use crate::view::{
     Conversation, Decided, Decisions, Happening, Happenings, KnownTexts, KnownWords, Letter,
-    Stretch, Stretches, Topic,
+    NoTexts, Stretch, Stretches, Topic,
 };
 
 /// How many entries are read at a time: the news of a team wait no longer than this takes.
@@ -76,7 +76,7 @@ impl History {
         for (_, entry) in &entries {
             self.conversation.take(entry, state, &mut texts);
             self.decisions.take(entry, state, &mut texts);
-            self.stretches.take(entry, state);
+            self.stretches.take(entry, state, &mut texts);
             let happenings = self.happenings.of(entry, state, &mut texts).into_iter();
             self.last.extend(happenings.filter(is_news));
         }
@@ -131,14 +131,14 @@ fn is_news(happening: &Happening) -> bool {
     !happening.topic.is_beside() && !is_notice
 }
 
-/// Returns the last stretches of a log: those that its last part tells of.
+/// Returns the last stretches of a log: those that its last part tells of, without the words of their tasks.
 pub fn last_stretches(bus: &mut Follower) -> Result<Vec<Stretch>, LogError> {
     let mut position = bus.parts()?.last().copied().unwrap_or_default();
     let mut stretches = Stretches::new(limits::WINDOW_HISTORY);
     while position < bus.position() {
         let (entries, next) = bus.entries_after(position, ENTRIES)?;
         for (_, entry) in &entries {
-            stretches.take(entry, bus.state());
+            stretches.take(entry, bus.state(), &mut NoTexts);
         }
         if entries.is_empty() || next <= position {
             break;

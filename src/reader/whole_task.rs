@@ -23,9 +23,6 @@ pub struct WholeTask {
     /// The whole prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub whole_prompt: Option<String>,
-    /// Who has asked for its end, as far as the log goes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cancelled_by: Option<String>,
     /// The whole error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub whole_error: Option<String>,
@@ -60,19 +57,22 @@ pub fn whole_task(bus: &mut Follower, id: &TaskId) -> Result<Option<WholeTask>, 
     let whole_prompt = texts.text(task.prompt).ok();
     let error = task.error.as_ref();
     let whole_error = error.map(|error| format!("{}: {}", error.class, task_error(&error.message)));
+    let is_held = |session| held.contains(&session);
+    let row = TaskRow::of(state, task, &is_held, &mut LogTexts(texts));
     Ok(Some(WholeTask {
-        row: TaskRow::of(state, task, &|session| held.contains(&session), &mut LogTexts(texts)),
+        row: TaskRow { cancelled_by: row.cancelled_by.clone().or(cancelled_by), ..row },
         whole_prompt,
-        cancelled_by,
         whole_error,
         output: output.filter(|output| !output.trim().is_empty()),
         details,
     }))
 }
 
-/// Returns who has asked for the end of a task first, from its assignment on; none if the log does not go back so far.
+/// Returns who has asked for the end of a task first, from its assignment on, where the state does not know it, as it was made by an
+/// earlier version; none if the log does not go back so far.
 fn cancelled_by(bus: &mut Follower, id: &TaskId) -> Option<String> {
-    let task = bus.state().task(id).filter(|task| task.cancel_asked)?;
+    let task =
+        bus.state().task(id).filter(|task| task.cancel_asked && task.cancelled_by.is_none())?;
     let mut who = None;
     let walked = walk(bus, task.prompt.place, &mut |entry, _, _| {
         for event in &entry.events {

@@ -2,6 +2,7 @@
 
 use crate::bus::event::{Body, Event};
 use crate::domain::messaging::{Author, MessageKind};
+use crate::domain::workflow::{REFUSED_BY_USER, StepStatus};
 
 use super::search_hit::HitKind;
 
@@ -105,6 +106,20 @@ pub(super) fn pieces(event: &Event) -> Vec<Piece> {
                 open: format!("log --thread {}", created.id),
             };
             texts.into_iter().map(piece).collect()
+        }
+        Event::StepEnded(step) => {
+            let why = step.why.as_deref().filter(|_| step.status == StepStatus::Cancelled);
+            let reason = why.and_then(|why| why.strip_prefix(REFUSED_BY_USER));
+            let reason = reason.map(|reason| reason.trim_start_matches(": "));
+            let piece = reason.map(|reason| Piece {
+                kind: HitKind::Refusal,
+                text: PieceText::Words(format!("{}: {reason}", step.step)),
+                from: Some(Author::HUMAN.to_owned()),
+                to: None,
+                id: step.workflow.to_string(),
+                open: format!("log --thread {}", step.workflow),
+            });
+            piece.into_iter().collect()
         }
         _ => Vec::new(),
     }

@@ -23,11 +23,13 @@ pub enum HitKind {
     Permission,
     /// In the name or the prompts of a workflow.
     Workflow,
+    /// In the name of a step that the user refused, or in the reason.
+    Refusal,
 }
 
 impl HitKind {
     /// All kinds. The index stores the place in this list.
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Message,
         Self::Request,
         Self::Prompt,
@@ -35,6 +37,7 @@ impl HitKind {
         Self::Transcript,
         Self::Permission,
         Self::Workflow,
+        Self::Refusal,
     ];
 
     /// Returns its word.
@@ -47,6 +50,7 @@ impl HitKind {
             Self::Transcript => "transcript",
             Self::Permission => "permission",
             Self::Workflow => "workflow",
+            Self::Refusal => "refusal",
         }
     }
 

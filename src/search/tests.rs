@@ -6,14 +6,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Found, HitKind, IndexPlace, Query, Search, search};
-use crate::bus::event::{Body, Event, Finished, TaskAssigned};
+use crate::bus::event::{Body, Created, Event, Finished, StepEnded, TaskAssigned};
 use crate::bus::storage::contract::{append, joined, name, sent, session};
 use crate::bus::storage::file::upkeep::{History, HistoryReader, PruneOptions, prune};
 use crate::bus::storage::file::{FileLog, Foreign, Networks, Options, Origin, Proof};
 use crate::bus::storage::{Log, Replica};
-use crate::domain::ids::{MessageId, TaskId};
+use crate::domain::ids::{MessageId, TaskId, WorkflowId};
 use crate::domain::messaging::Priority;
 use crate::domain::task::TaskStatus;
+use crate::domain::workflow::StepStatus;
 use crate::sys::clock;
 use crate::sys::fs::disk::RealDisk;
 use crate::sys::fs::user_state_dir::StateDirectory;
@@ -312,6 +313,65 @@ fn prompts_results_and_transcripts_are_found_and_a_result_replaces_what_it_repea
     // A transcript that is gone is not shown.
     fs::remove_file(world.bus().join("tasks").join(format!("{task}.jsonl"))).unwrap();
     assert_eq!(world.texts(&["hm"]), [""; 0]);
+}
+
+#[test]
+fn a_long_transcript_and_a_long_workflow_are_shown_around_the_words_that_were_found() {
+    let world = World::new();
+    let task = TaskId::from_bits(7);
+    let (mut log, mut replica) = world.open();
+    let far = "filler ".repeat(200);
+    let created = Event::WorkflowCreated(Created {
+        id: WorkflowId::from_bits(9),
+        name: "Book".to_owned(),
+        by: name("member-1"),
+        owner: session(1),
+        steps: Vec::new(),
+        prompts: Body::Text(serde_json::json!(["short", format!("{far} zebra {far}")]).to_string()),
+        plan_file: None,
+        is_trial: false,
+    });
+    append(&mut log, &mut replica, vec![created]).unwrap();
+    let line = |fields: serde_json::Value| format!("{fields}\n");
+    let thought = |text: &str| line(serde_json::json!({ "kind": "thought", "text": text }));
+    log.transcript(&task, &thought(&far)).unwrap();
+    log.transcript(&task, &thought(&format!("a giraffe {far}"))).unwrap();
+    let content = serde_json::json!([{ "text": format!("{far} okapi {far}") }]);
+    let call =
+        serde_json::json!({ "kind": "tool_call", "id": "1", "title": "Read", "content": content });
+    log.transcript(&task, &line(call)).unwrap();
+    for (word, kind) in [
+        ("zebra", HitKind::Workflow),
+        ("giraffe", HitKind::Transcript),
+        ("okapi", HitKind::Transcript),
+    ] {
+        let hits = world.search(&[word]).hits;
+        let [hit] = &hits[..] else { panic!("{word}: {hits:?}") };
+        assert!(hit.kind == kind && hit.text.contains(word), "{word}: {hit:?}");
+        assert!(hit.text.starts_with('…') && hit.text.ends_with('…'), "{word}: {hit:?}");
+    }
+}
+
+#[test]
+fn the_reason_for_which_the_user_refused_a_step_is_found() {
+    let world = World::new();
+    let (mut log, mut replica) = world.open();
+    let ended = |number, status, why: &str| {
+        Event::StepEnded(StepEnded {
+            workflow: WorkflowId::from_bits(number),
+            step: name("deploy"),
+            status,
+            why: Some(why.to_owned()),
+        })
+    };
+    let refused = ended(9, StepStatus::Cancelled, "refused by the user: not on a Friday");
+    let failed = ended(8, StepStatus::Failed, "its gate says Friday");
+    append(&mut log, &mut replica, vec![refused, failed]).unwrap();
+    let hits = world.search(&["friday"]).hits;
+    let [hit] = &hits[..] else { panic!("{hits:?}") };
+    assert_eq!((hit.kind, &*hit.text), (HitKind::Refusal, "deploy: not on a Friday"));
+    assert_eq!(hit.from.as_deref(), Some("human"));
+    assert_eq!(hit.open, format!("cli-team-bridge log --thread {}", WorkflowId::from_bits(9)));
 }
 
 #[test]

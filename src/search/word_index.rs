@@ -14,7 +14,7 @@ use super::word_sections::{self, Section};
 use crate::bus::storage::LogPosition;
 
 /// The version of the tables. An index of another one is made anew.
-const TABLES: i64 = 4;
+const TABLES: i64 = 5;
 
 /// Memory for pages, in KiB.
 const CACHE_KIB: i64 = 16 * 1024;

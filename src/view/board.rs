@@ -227,10 +227,25 @@ impl Board {
     /// if there is one. Every window lists and counts these.
     pub fn problems_beside_needs(&self) -> Vec<(&Problem, Option<&MemberRow>)> {
         let beside = self.problems.iter().filter(|problem| !problem.is_among_needs());
-        let row_of = |problem: &Problem| self.members.iter().find(|row| problem.is_end_of(row));
+        // Of many that have ended together, the words name the first.
+        let row_of = |problem: &Problem| {
+            let mut rows = self.members.iter().filter(|_| problem.agents.is_empty());
+            rows.find(|row| problem.is_end_of(row))
+        };
         let mut shown: Vec<_> = beside.map(|problem| (problem, row_of(problem))).collect();
         shown.sort_by_key(|(_, row)| row.is_some());
         shown
+    }
+
+    /// Returns the disagreements that members still settle among themselves, oldest first. Those that the user is asked to decide stand
+    /// among what needs a person, and the others among what has been decided.
+    pub fn open_disagreements(&self) -> Vec<&ConflictRow> {
+        self.conflicts.iter().filter(|row| row.is_among_members()).collect()
+    }
+
+    /// Says whether the end of a member stands among what is wrong.
+    pub fn is_problem(&self, row: &MemberRow) -> bool {
+        self.problems.iter().any(|problem| problem.is_end_of(row))
     }
 
     /// Returns how many tasks that have ended have no row, of those that the state still has.

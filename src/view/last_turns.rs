@@ -55,7 +55,7 @@ mod tests {
             stretch(StretchKind::Reading { transcript }, number, Some(number + 1))
         };
         let mut all: Vec<_> = (0..9).map(reads).collect();
-        all.push(stretch(StretchKind::Work { task: "task-w".to_owned() }, 20, None));
+        all.push(stretch(StretchKind::Work { task: "task-w".to_owned(), words: None }, 20, None));
         let all: Vec<_> = all.iter().collect();
         let by_member = BTreeMap::from([("ann", all)]);
         let found = |task: Option<&str>| {

@@ -14,6 +14,7 @@ use crate::domain::text::counted::counted_as;
 use crate::domain::text::visible_letters::both_ends;
 use crate::domain::time::Now;
 use crate::domain::wait_times;
+use crate::view::rows::ended_together::{EndedTogether, died_together, gone_together};
 use crate::view::rows::unanswered::unanswered;
 use crate::view::waits::{Waits, circle_in_words};
 use crate::view::{Group, MemberRow, Moment, Texts, Trouble};
@@ -52,6 +53,9 @@ pub struct Problem {
     /// The member that it is about, if it is about one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub member: Option<String>,
+    /// The agents that have ended with their bridge, where they are so many that one problem counts them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<String>,
     /// What is wrong, in words.
     pub words: String,
     /// Since when it is so, as far as that is known and does not stand in the words.
@@ -60,27 +64,47 @@ pub struct Problem {
     /// The session that has ended.
     #[serde(skip)]
     pub session: Option<SessionId>,
+    /// The sessions of the agents that have ended with it.
+    #[serde(skip)]
+    pub agent_sessions: Vec<SessionId>,
 }
 
 impl Problem {
+    /// Makes a problem of one member, or of none.
+    pub(crate) fn of(kind: ProblemKind, member: Option<&str>, words: String) -> Self {
+        Self {
+            kind,
+            member: member.map(str::to_owned),
+            agents: Vec::new(),
+            words,
+            since: None,
+            session: None,
+            agent_sessions: Vec::new(),
+        }
+    }
+
     /// Says whether it is the same at another time, of the same events: but for how long it has been so.
     pub(super) fn is_same_as(&self, other: &Self) -> bool {
         let letters = |words: &str| -> String {
             words.chars().filter(|letter| !letter.is_ascii_digit()).collect()
         };
-        let with_own_words = Self { words: self.words.clone(), ..other.clone() };
-        letters(&self.words) == letters(&other.words) && *self == with_own_words
+        // Only these say for how long. Other numbers count, also where no event has changed them, as that of damaged lines.
+        let has_time = matches!(self.kind, ProblemKind::Kept | ProblemKind::Unanswered);
+        let words = if has_time && letters(&self.words) == letters(&other.words) {
+            self.words.clone()
+        } else {
+            other.words.clone()
+        };
+        *self == Self { words, ..other.clone() }
     }
 
     /// Says whether it is the end of this member.
     pub fn is_end_of(&self, row: &MemberRow) -> bool {
-        self.member.as_deref() == Some(&*row.name)
-            && match self.kind {
-                ProblemKind::Gone => row.state == "gone",
-                // Another of the same name may have left since then.
-                ProblemKind::Crashed => self.session == Some(row.session),
-                _ => false,
-            }
+        // Another of the same name may have left since then.
+        let is_own =
+            self.session == Some(row.session) || self.agent_sessions.contains(&row.session);
+        let has_ended = row.state == "gone" || row.state == "left";
+        matches!(self.kind, ProblemKind::Gone | ProblemKind::Crashed) && is_own && has_ended
     }
 
     /// Says whether it stands among what needs a person: as the need of its member, or of the bridge that holds that.
@@ -107,6 +131,9 @@ impl Problem {
             ProblemKind::Kept => Some(
                 "They are delivered when they can be, and kept for 30 days. `[projects]` in your own `config.toml` says where that project is.",
             ),
+            ProblemKind::Gone | ProblemKind::Crashed if !self.agents.is_empty() => Some(
+                "`cli-team-bridge log --kind member` names all of them, and `cli-team-bridge tasks` says what they were at.",
+            ),
             _ => None,
         }?;
         let name = self.member.as_deref().unwrap_or("NAME");
@@ -116,7 +143,7 @@ impl Problem {
     /// Returns what it is about, in a word.
     pub fn who(&self) -> &str {
         self.member.as_deref().unwrap_or(match self.kind {
-            ProblemKind::Circle | ProblemKind::Unanswered => "team",
+            ProblemKind::Circle | ProblemKind::Unanswered | ProblemKind::Crashed => "team",
             _ => "bus",
         })
     }
@@ -139,44 +166,80 @@ pub(super) fn of(
         };
         let words = trouble.meaning_for(member.silent_in.as_deref());
         let since = Some(member.last_active);
-        Some(Problem { kind, member: Some(member.name.clone()), words, since, session: None })
+        let session = Some(member.session).filter(|_| trouble == Trouble::Gone);
+        Some(Problem { since, session, ..Problem::of(kind, Some(&member.name), words) })
     };
     let unwoken = members.iter().filter_map(|member| {
         let words = member.failed_wake.clone()?;
         let (kind, since) = (ProblemKind::WakeFailed, Some(member.last_active));
-        Some(Problem { kind, member: Some(member.name.clone()), words, since, session: None })
+        Some(Problem { since, ..Problem::of(kind, Some(&member.name), words) })
     });
     let crashed = state.departed().rev();
     let crashed = crashed.filter(|ended| is_unmended(state, ended) && is_shown(state, ended, now));
-    let crashed = crashed.map(|ended| Problem {
-        kind: ProblemKind::Crashed,
-        member: Some(ended.name.to_string()),
-        words: of_end(ended),
-        since: None,
+    let crashed: Vec<_> = crashed.collect();
+    let of_crashed = crashed.iter().map(|ended| Problem {
         session: Some(ended.session),
+        ..Problem::of(ProblemKind::Crashed, Some(ended.name.as_str()), of_end(ended, None))
     });
-    let damaged = (damaged_lines > 0).then(|| Problem {
-        kind: ProblemKind::Damaged,
-        member: None,
-        words: counted_as(
+    let damaged = (damaged_lines > 0).then(|| {
+        let words = counted_as(
             damaged_lines,
             "line of the log is damaged: `cli-team-bridge doctor` says where",
             "lines of the log are damaged: `cli-team-bridge doctor` says where",
-        ),
-        since: None,
-        session: None,
+        );
+        Problem::of(ProblemKind::Damaged, None, words)
     });
     let of_members = members.iter().filter_map(of_member);
-    let owed = unanswered(state, now, texts).into_iter().map(|owed| Problem {
-        kind: ProblemKind::Unanswered,
-        member: owed.member,
-        words: owed.words,
-        since: None,
-        session: None,
-    });
+    let owed = unanswered(state, now, texts).into_iter();
+    let owed =
+        owed.map(|owed| Problem::of(ProblemKind::Unanswered, owed.member.as_deref(), owed.words));
     let of_members = of_members.chain(unwoken).chain(owed);
-    let all = of_members.chain(of_waits(members)).chain(crashed).chain(damaged);
-    all.chain(kept(state, now)).collect()
+    let all = of_members.chain(of_waits(members)).chain(of_crashed).chain(damaged);
+    let mut all: Vec<_> = all.chain(kept(state, now)).collect();
+    for together in gone_together(state, members) {
+        count(&mut all, ProblemKind::Gone, &together, |_| {
+            let (agents, names) = (together.counted(), together.first_names());
+            format!(
+                "its process has ended, and {agents} with it: {names}; the next session will record that"
+            )
+        });
+    }
+    for together in died_together(state, &crashed) {
+        let bridge = crashed.iter().find(|ended| Some(ended.session) == together.bridge);
+        count(&mut all, ProblemKind::Crashed, &together, |before| {
+            bridge.map_or_else(|| before.words.clone(), |bridge| of_end(bridge, Some(&together)))
+        });
+    }
+    all
+}
+
+/// Puts one problem in the place of those of many agents that have ended together: that of their bridge, if there is one, whose words
+/// `with_agents` extends.
+fn count(
+    problems: &mut Vec<Problem>,
+    kind: ProblemKind,
+    together: &EndedTogether,
+    with_agents: impl FnOnce(&Problem) -> String,
+) {
+    let is_one = |problem: &Problem| {
+        problem.kind == kind && together.agents.values().any(|one| problem.session == Some(*one))
+    };
+    let Some(first) = problems.iter().position(is_one) else { return };
+    let agents = together.agents.keys().cloned().collect();
+    let agent_sessions = together.agents.values().copied().collect();
+    let of_bridge = |problem: &&mut Problem| {
+        problem.kind == kind && together.bridge.is_some() && problem.session == together.bridge
+    };
+    if let Some(bridge) = problems.iter_mut().find(of_bridge) {
+        bridge.words = with_agents(bridge);
+        (bridge.agents, bridge.agent_sessions) = (agents, agent_sessions);
+    } else {
+        let (counted, names) = (together.counted(), together.first_names());
+        let words = format!("{counted} have ended with their bridge: {names}");
+        let all = Problem { agents, agent_sessions, ..Problem::of(kind, None, words) };
+        problems.insert(first, all);
+    }
+    problems.retain(|problem| !is_one(problem));
 }
 
 /// Returns the projects to which messages have been on their way for too long.
@@ -198,7 +261,7 @@ fn kept(state: &State, now: Now) -> Vec<Problem> {
         let count = counted_as(messages.len() as u64, "message has", "messages have");
         let minutes = waits_ms / 60_000;
         let words = format!("{count} been on the way to `{tag}:` for {minutes} min: {why}");
-        Some(Problem { kind: ProblemKind::Kept, member: None, words, since: None, session: None })
+        Some(Problem::of(ProblemKind::Kept, None, words))
     });
     problems.collect()
 }
@@ -206,13 +269,9 @@ fn kept(state: &State, now: Now) -> Vec<Problem> {
 /// Returns the circles in which members wait for each other.
 fn circles(members: &[MemberRow]) -> Vec<Problem> {
     let waits = Waits::of(members);
-    let circles = waits.circles(members).into_iter().map(|circle| Problem {
-        kind: ProblemKind::Circle,
-        member: None,
-        words: circle_in_words(&circle),
-        since: None,
-        session: None,
-    });
+    let circles = waits.circles(members).into_iter();
+    let circles =
+        circles.map(|circle| Problem::of(ProblemKind::Circle, None, circle_in_words(&circle)));
     circles.collect()
 }
 
@@ -237,7 +296,7 @@ fn overdue(members: &[MemberRow]) -> Vec<Problem> {
         let owed = overdue.find(|owed| waits(&owed.to, &row.name))?;
         let words = format!("{}; {} waits for it", owed.in_words(row.last_active), owed.to);
         let (kind, since) = (ProblemKind::Overdue, Some(row.last_active));
-        Some(Problem { kind, member: Some(row.name.clone()), words, since, session: None })
+        Some(Problem { since, ..Problem::of(kind, Some(&row.name), words) })
     });
     owed.collect()
 }
@@ -254,15 +313,17 @@ pub(super) fn replace_waits(problems: &mut Vec<Problem>, members: &[MemberRow]) 
     problems.splice(at..at, of_waits(members));
 }
 
-/// Says why a member has ended; of a bridge, what that means.
-fn of_end(ended: &EndedSession) -> String {
+/// Says why a member has ended; of a bridge, what that means, and for which agents if they are many.
+fn of_end(ended: &EndedSession, together: Option<&EndedTogether>) -> String {
     let reason = both_ends(&ended.reason(), limits::REASON_CHARS);
     if ended.kind == MemberKind::Agent {
         return reason;
     }
-    format!(
-        "{reason}, and its agents have ended with it. Nobody leads now: the next session of your client does"
-    )
+    let agents = match together {
+        Some(all) => format!("{} have ended with it: {}", all.counted(), all.first_names()),
+        None => "its agents have ended with it".to_owned(),
+    };
+    format!("{reason}, and {agents}. Nobody leads now: the next session of your client does")
 }
 
 /// Says whether windows show the end of a member. The end of an agent is news, and that of a bridge which nobody has followed; other
@@ -341,6 +402,23 @@ mod tests {
                 "2 messages have been on the way to `web:` for 3 min: there is no team in that project yet"
             ]
         );
+    }
+
+    #[test]
+    fn a_time_that_goes_on_is_no_other_problem_and_another_number_is() {
+        let problem = |kind, words: &str| Problem::of(kind, None, words.to_owned());
+        let kept = |minutes| {
+            problem(
+                ProblemKind::Kept,
+                &format!("2 messages have been on the way for {minutes} min"),
+            )
+        };
+        assert!(kept(3).is_same_as(&kept(14)));
+        let damaged =
+            |lines| problem(ProblemKind::Damaged, &format!("{lines} lines of the log are damaged"));
+        assert!(damaged(2).is_same_as(&damaged(2)) && !damaged(2).is_same_as(&damaged(3)));
+        let failed = |code| problem(ProblemKind::WakeFailed, &format!("its model answers {code}"));
+        assert!(!failed(401).is_same_as(&failed(503)));
     }
 
     #[test]

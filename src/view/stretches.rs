@@ -2,18 +2,19 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::{MemberRow, Moment};
+use super::{MemberRow, Moment, Texts};
 use crate::bus::event::{Entry, Event};
 use crate::bus::state::State;
 use crate::domain::ids::{CallId, PermissionId, SessionId, TaskId};
+use crate::domain::limits;
 use crate::domain::member::{Activity, Departure};
 use crate::domain::messaging::DeliveryMethod;
 
 /// Why a stretch is worth showing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StretchKind {
-    /// The member worked at a task.
-    Work { task: String },
+    /// The member worked at a task, whose prompt begins with these words, as one line.
+    Work { task: String, words: Option<String> },
     /// It read messages in a turn without a task, whose transcript has this id.
     Reading { transcript: String },
     /// It waited for a message: of one member, or of any.
@@ -71,14 +72,15 @@ impl Stretches {
     }
 
     /// Takes an entry. `state` is that of the same moment, or a later one.
-    pub fn take(&mut self, entry: &Entry, state: &State) {
+    pub fn take(&mut self, entry: &Entry, state: &State, texts: &mut dyn Texts) {
         let at = Moment(entry.ts);
         for event in &entry.events {
             match event {
                 Event::TaskStarted { id } | Event::TaskResumed { id } => {
                     let Some(task) = state.task(id) else { continue };
                     self.end(&Cause::Reading(task.session), at, None);
-                    let kind = StretchKind::Work { task: id.to_string() };
+                    let words = texts.first_words(task.prompt, limits::PROMPT_CHARS);
+                    let kind = StretchKind::Work { task: id.to_string(), words };
                     let member = task.agent.to_string();
                     self.begin(Cause::Task(id.clone()), task.session, member, (kind, at));
                 }
@@ -89,10 +91,15 @@ impl Stretches {
                     self.end(&Cause::Task(end.id.clone()), at, Some(end.status.as_str()));
                 }
                 Event::WaitStarted { session, call, from, reply_to, .. } => {
-                    let Some(waiting) = name_of(*session, state) else { continue };
+                    let Some(waiting) = state.name_of(*session) else { continue };
                     let whom = state.only_source(from.as_ref(), reply_to.as_ref());
                     let kind = StretchKind::Wait { whom: whom.map(ToString::to_string) };
-                    self.begin(Cause::Wait(*session, *call), *session, waiting, (kind, at));
+                    self.begin(
+                        Cause::Wait(*session, *call),
+                        *session,
+                        waiting.to_string(),
+                        (kind, at),
+                    );
                 }
                 Event::WaitEnded { session, call } => {
                     self.end(&Cause::Wait(*session, *call), at, None);
@@ -201,14 +208,6 @@ pub(super) fn by_member(stretches: &[Stretch]) -> BTreeMap<&str, Vec<&Stretch>> 
     by_member
 }
 
-fn name_of(session: SessionId, state: &State) -> Option<String> {
-    if let Some(live) = state.session(session) {
-        return Some(live.name.to_string());
-    }
-    let mut left = state.departed().filter(|left| left.session == session);
-    left.next_back().map(|left| left.name.to_string())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -223,6 +222,7 @@ mod tests {
     use crate::domain::permission::{Decider, Decision};
     use crate::domain::task::TaskStatus;
     use crate::domain::time::Tick;
+    use crate::view::NoTexts;
 
     const ANN: SessionId = SessionId(uuid::Uuid::nil());
 
@@ -271,7 +271,7 @@ mod tests {
             if number == 0 {
                 state.apply(&entry, &[0], LogPosition::default());
             }
-            stretches.take(&entry, &state);
+            stretches.take(&entry, &state, &mut NoTexts);
         }
         let all = stretches.all().into_iter();
         all.map(|one| (one.kind, one.from.0, one.until.map(|until| until.0))).collect()
@@ -324,15 +324,15 @@ mod tests {
         assert_eq!(kinds, [(1, Some(4)), (2, Some(4))]);
     }
 
-    #[test]
-    fn work_that_ends_with_its_agent_ends_as_its_task_does() {
-        let id = TaskId::from_bits(1);
-        let mut state = State::default();
-        crate::view::tests::joined(&mut state, 1, "ann");
-        let session = SessionId(uuid::Uuid::from_u64_pair(0, 1));
-        let assigned = Event::TaskAssigned(TaskAssigned {
+    /// The session of ann in the tests of tasks.
+    fn session() -> SessionId {
+        SessionId(uuid::Uuid::from_u64_pair(0, 1))
+    }
+
+    fn assigned(id: &TaskId) -> Event {
+        Event::TaskAssigned(TaskAssigned {
             id: id.clone(),
-            session,
+            session: session(),
             agent: name("ann"),
             by: name("ben"),
             prompt: Body::Text("go".to_owned()),
@@ -341,7 +341,52 @@ mod tests {
             permissions: None,
             workflow: None,
             priority: Priority::Normal,
-        });
+        })
+    }
+
+    /// Folds entries of these events in a team whose only member is ann.
+    fn of_entries(
+        texts: &mut dyn Texts,
+        all: impl IntoIterator<Item = Vec<Event>>,
+    ) -> Vec<Stretch> {
+        let mut state = State::default();
+        crate::view::tests::joined(&mut state, 1, "ann");
+        let mut stretches = Stretches::new(9);
+        for (number, events) in (2..).zip(all) {
+            let first = crate::view::tests::entry(number, events[0].clone());
+            let entry = Entry { events, ..first };
+            state.apply(&entry, &vec![0; entry.events.len()], LogPosition::default());
+            stretches.take(&entry, &state, texts);
+        }
+        stretches.all()
+    }
+
+    #[test]
+    fn work_has_the_first_words_of_its_prompt() {
+        struct Prompt;
+        impl Texts for Prompt {
+            fn text(&mut self, _: crate::bus::event::BodyRef) -> Option<String> {
+                Some("Write the\nchapter".to_owned())
+            }
+            fn long_text(&mut self, _: uuid::Uuid) -> Option<String> {
+                None
+            }
+        }
+        let id = TaskId::from_bits(1);
+        let events = || [vec![assigned(&id)], vec![Event::TaskStarted { id: id.clone() }]];
+        let words = |texts: &mut dyn Texts| of_entries(texts, events()).remove(0).kind;
+        let work = |words: Option<&str>| {
+            let words = words.map(str::to_owned);
+            StretchKind::Work { task: id.to_string(), words }
+        };
+        assert_eq!(words(&mut Prompt), work(Some("Write the chapter")));
+        assert_eq!(words(&mut NoTexts), work(None), "it stays readable without its prompt");
+    }
+
+    #[test]
+    fn work_that_ends_with_its_agent_ends_as_its_task_does() {
+        let id = TaskId::from_bits(1);
+        let session = session();
         let left = Event::MemberLeft {
             session,
             departure: Departure::Stopped,
@@ -356,15 +401,8 @@ mod tests {
             error: None,
             report: TaskReport::default(),
         });
-        let mut stretches = Stretches::new(9);
-        let all = [vec![assigned], vec![Event::TaskStarted { id }], vec![left, finished]];
-        for (number, events) in (2..).zip(all) {
-            let first = crate::view::tests::entry(number, events[0].clone());
-            let entry = Entry { events, ..first };
-            state.apply(&entry, &vec![0; entry.events.len()], LogPosition::default());
-            stretches.take(&entry, &state);
-        }
-        assert_eq!(stretches.all()[0].ended, Some("cancelled"));
+        let all = [vec![assigned(&id)], vec![Event::TaskStarted { id }], vec![left, finished]];
+        assert_eq!(of_entries(&mut NoTexts, all)[0].ended, Some("cancelled"));
     }
 
     #[test]
@@ -377,7 +415,7 @@ mod tests {
             ended: None,
         };
         let wait = || StretchKind::Wait { whom: Some("ben".to_owned()) };
-        let work = StretchKind::Work { task: "task-1".to_owned() };
+        let work = StretchKind::Work { task: "task-1".to_owned(), words: None };
         let all = [stretch("ann", wait()), stretch("ann", work), stretch("ben", wait())];
         let last_active = Moment(9);
         let gone = MemberRow { last_active, ..crate::view::tests::row("ann", "gone") };

@@ -118,11 +118,7 @@ impl State {
             | Event::RequestExpired { .. } => self.request_event(event, at),
             Event::TaskAssigned(assigned) => self.task_assigned(assigned, at),
             Event::TaskStarted { id } | Event::TaskResumed { id } => self.task_started(id, at),
-            Event::TaskCancelAsked { id, .. } => {
-                if let Some(task) = self.tasks.get_mut(id) {
-                    task.cancel_asked = true;
-                }
-            }
+            Event::TaskCancelAsked { id, by, human } => self.task_cancel_asked(id, by, *human),
             Event::TaskFinished(finished) => self.task_finished(finished, at),
             Event::StopAsked { session, kill, .. } => self.stop_asked(*session, *kill, at),
             Event::PermissionAsked(_)

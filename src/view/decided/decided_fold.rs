@@ -110,7 +110,7 @@ impl Decisions {
                 Event::StepApproved(step) => {
                     let by = if step.human { Author::HUMAN } else { step.by.as_str() };
                     let how = (DecidedHow::Approved, by.to_owned());
-                    self.of_step((&step.workflow, &step.step), how, None, at, state);
+                    self.of_step((&step.workflow, &step.step), how, (None, None), at, state);
                 }
                 Event::StepEnded(step) => {
                     let why = step.why.as_deref().filter(|_| step.status == StepStatus::Cancelled);
@@ -119,7 +119,10 @@ impl Decisions {
                     let why = Some(why.trim_start_matches(": ")).filter(|why| !why.is_empty());
                     let why = why.map(|why| quoted(why, limits::NEED_CHARS));
                     let how = (DecidedHow::Denied, Author::HUMAN.to_owned());
-                    self.of_step((&step.workflow, &step.step), how, why, at, state);
+                    // Where a session wrote it, the user refused it in that one's client.
+                    let through = entry.by.and_then(|session| state.name_of(session));
+                    let through = through.map(ToString::to_string);
+                    self.of_step((&step.workflow, &step.step), how, (through, why), at, state);
                 }
                 _ => {}
             }
@@ -131,7 +134,7 @@ impl Decisions {
         &mut self,
         (workflow, step): (&WorkflowId, &Name),
         (how, by): (DecidedHow, String),
-        why: Option<String>,
+        (through, why): (Option<String>, Option<String>),
         at: Moment,
         state: &State,
     ) {
@@ -141,7 +144,7 @@ impl Decisions {
             at,
             how,
             by,
-            through: None,
+            through,
             whom: Vec::new(),
             about: Some(format!("step {step}{}", of.unwrap_or_default())),
             words: None,
@@ -212,10 +215,12 @@ impl Decisions {
             let about = self.words(asked, state, texts);
             let words = self.words(&sent.id, state, texts);
             let row = row(DecidedHow::Answered, asker.into_iter().collect(), about, words);
-            // The first answer counts.
+            // The first answer counts, whoever gives it. What the user says after it may change it, so it stands beside it.
             let key = format!("answer {asked}");
             if !self.rows.iter().any(|(of, _)| *of == key) {
                 self.put(key, row);
+            } else if sent.from == Author::Human {
+                self.put(format!("{key} {}", sent.id), row);
             }
         } else if class == SignalClass::Decision && !is_too_late(sent, thread, at, state) {
             let about = sent.more.as_ref().and_then(|more| more.reference.clone());

@@ -161,7 +161,7 @@ fn a_disagreement_that_ended_before_the_entries_is_known_from_the_state() {
 }
 
 #[test]
-fn the_first_answer_to_a_question_of_the_user_is_a_decision() {
+fn the_first_answer_to_a_question_of_the_user_is_a_decision_and_what_the_user_says_after_it_too() {
     let asks = Envelope { response_seconds: Some(60), ..plain() };
     let answer = |number, from: Author, text: &str| {
         said((number, Some(1)), (from, Audience::One(name("ann"))), plain(), text)
@@ -170,10 +170,13 @@ fn the_first_answer_to_a_question_of_the_user_is_a_decision() {
         said((1, None), (member("ann"), Audience::Group(Group::Human)), asks, "May I merge?"),
         answer(2, member("ben"), "I would not."),
         answer(3, Author::Human, "Yes."),
-        answer(4, Author::Human, "After lunch."),
+        answer(4, member("ben"), "It is merged."),
+        answer(5, Author::Human, "After lunch."),
     ];
     let rows = decided(events);
-    let [row] = &rows[..] else { panic!("{rows:?}") };
+    let [changed, row] = &rows[..] else { panic!("{rows:?}") };
+    assert_eq!(changed.what(50), r#""After lunch." (about "May I merge?")"#);
+    assert_eq!((&*changed.who(), changed.id.clone()), ("human answered ann", id(5).to_string()));
     assert_eq!((&*row.who(), row.how), ("human answered ann", DecidedHow::Answered));
     assert_eq!(row.what(50), r#""Yes." (about "May I merge?")"#);
     assert!(row.concerns("Ann") && row.is_from_human() && !row.concerns("ben"));
@@ -262,6 +265,30 @@ fn an_announced_decision_ends_when_its_sender_puts_another_in_its_place() {
     let mut events = announced_to_three(true);
     events.push(instead("cat"));
     assert_eq!(lines(events).len(), 2, "it is not cat's to take back");
+}
+
+#[test]
+fn a_step_that_was_refused_in_the_client_of_an_orchestrator_says_where() {
+    let lead = SessionId(uuid::Uuid::from_u128(1));
+    let refused = |by| {
+        let mut state = State::default();
+        let mut decisions = Decisions::new(9);
+        let ended = Event::StepEnded(StepEnded {
+            workflow: WorkflowId::from_bits(1),
+            step: name("ship"),
+            status: StepStatus::Cancelled,
+            why: Some("refused by the user".to_owned()),
+        });
+        let joined = entry(1, Event::MemberJoined(joining(1, "lead")));
+        for entry in [joined, Entry { by, ..entry(2, ended) }] {
+            state.apply(&entry, &[0], LogPosition::default());
+            decisions.take(&entry, &state, &mut NoTexts);
+        }
+        let row = decisions.all(&state, &mut NoTexts).remove(0);
+        format!("{}: {}", row.who(), row.what(50))
+    };
+    assert_eq!(refused(Some(lead)), "human (in lead) denied: step ship");
+    assert_eq!(refused(None), "human denied: step ship");
 }
 
 #[test]

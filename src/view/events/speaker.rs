@@ -21,11 +21,7 @@ pub(super) struct Speaker<'a> {
 impl Speaker<'_> {
     /// Returns the name of a session's member, if it is still known.
     pub(super) fn name(&self, session: SessionId) -> Option<String> {
-        if let Some(live) = self.state.session(session) {
-            return Some(live.name.to_string());
-        }
-        let mut left = self.state.departed().filter(|left| left.session == session);
-        left.next_back().map(|left| left.name.to_string())
+        self.state.name_of(session).map(ToString::to_string)
     }
 
     /// Returns the name of a session's member, or words for one that has been forgotten.

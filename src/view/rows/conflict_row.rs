@@ -110,6 +110,11 @@ impl ConflictRow {
         names.join(" and ")
     }
 
+    /// Says whether its parties, or the arbiter, still settle it.
+    pub(in crate::view) fn is_among_members(&self) -> bool {
+        self.round.is_some() || self.arbiter.is_some()
+    }
+
     /// Says how it stands; once it is decided or agreed, with the first words that hold from then on.
     pub fn words(&self) -> String {
         let stands = match (self.round, &self.arbiter, &self.by) {
@@ -125,6 +130,12 @@ impl ConflictRow {
         let about = self.about.as_ref().map(|about| format!(", about {}", quoted(about, 80)));
         let words = self.decision_words.as_ref().map(|words| format!(": {}", quoted(words, 80)));
         format!("{stands}{}{}", about.unwrap_or_default(), words.unwrap_or_default())
+    }
+
+    /// Says how it stands, and then what it is about and who stands for what.
+    pub fn in_full(&self) -> String {
+        let stands = Self { about: None, ..self.clone() }.words();
+        format!("{stands}; {}", self.for_user())
     }
 
     /// Says what the user has to decide, and where it stands.
@@ -177,6 +188,7 @@ mod tests {
         };
         let parties = vec![party("ben", "msg-3", "Two."), party("ann", "msg-2", "One.")];
         let mut row = ConflictRow { parties, ..row() };
+        assert_eq!(row.in_full(), format!("round 2 of 3; {}", row.for_user()));
         let positions = r#"ben: "Two."; ann: "One.""#;
         assert_eq!(
             row.for_user(),
@@ -192,8 +204,10 @@ mod tests {
     #[test]
     fn a_disagreement_says_how_it_stands_and_what_was_decided() {
         assert_eq!(row().words(), "round 2 of 3, about \"the log\"");
+        assert!(row().is_among_members());
         let asks_user = ConflictRow { status: "human", round: None, ..row() };
         assert_eq!(asks_user.words(), "you are asked to decide, about \"the log\"");
+        assert!(!asks_user.is_among_members());
         let decided = ConflictRow {
             status: "decided",
             round: None,

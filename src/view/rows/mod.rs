@@ -2,6 +2,7 @@
 
 pub(in crate::view) mod commitments;
 pub(super) mod conflict_row;
+pub(super) mod ended_together;
 mod failed_wake;
 pub(super) mod member_row;
 pub(super) mod permission_row;

@@ -52,6 +52,9 @@ pub struct TaskRow {
     /// Whether somebody has asked for its end.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cancel_asked: bool,
+    /// Who has asked for its end while it ran; `human` is the user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cancelled_by: Option<String>,
     /// The beginning of its prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
@@ -92,6 +95,7 @@ impl TaskRow {
             status: task_status(state, task).to_owned(),
             agent_state: agent_state(state, task, is_held).map(str::to_owned),
             cancel_asked: task.cancel_asked && !task.status.is_final(),
+            cancelled_by: task.cancelled_by.as_ref().map(ToString::to_string),
             prompt: texts.first_words(task.prompt, limits::PROMPT_CHARS),
             workflow_id: task.workflow.as_ref().map(ToString::to_string),
             is_trial: state.is_of_trial(task),
@@ -121,6 +125,13 @@ impl TaskRow {
     pub fn gone_in_words(&self) -> Option<&'static str> {
         (self.agent_state.as_deref() == Some("gone"))
             .then_some("its agent's process has ended, which no session has recorded yet")
+    }
+
+    /// Says who has cancelled it, or has asked for that, if that is known and does not stand in its error.
+    pub fn cancelled_in_words(&self) -> Option<String> {
+        let by = self.cancelled_by.as_ref()?;
+        let has = if self.status == "cancelled" { "cancelled" } else { "cancel asked" };
+        Some(format!("{has} by {by}"))
     }
 
     /// Returns for how many milliseconds its turn has run.

@@ -13,7 +13,7 @@ use crate::domain::ids::{CallId, MessageId, RequestId, SessionId};
 use crate::domain::member::Departure;
 use crate::domain::messaging::{
     Acknowledgement, Audience, Author, ConflictEnd, ConflictStep, DeliveryMethod, ReceiptElsewhere,
-    StateElsewhere,
+    Signal, StateElsewhere,
 };
 use crate::domain::name::Name;
 use crate::domain::text::content_hash::ContentHash;
@@ -225,6 +225,19 @@ fn a_message_to_another_project_waits_and_is_then_there() {
     assert_eq!((&*receipt.member, receipt.status), ("web:alice", Progress::Resolved));
     let notes: Vec<_> = receipt.steps.iter().map(|step| step.note.as_deref()).collect();
     assert_eq!(notes, [None, None, Some("it is done")]);
+}
+
+#[test]
+fn what_a_person_says_has_no_signal_as_in_the_list_of_messages() {
+    let labels = |word: &'static str| {
+        let signal = Some(Signal::from(std::borrow::Cow::from(word)));
+        let more = Some(Box::new(Envelope { signal, ..Envelope::default() }));
+        let said = MessageSent { from: Author::Human, more, ..message(1, None) };
+        let said = trace(&id(1).to_string(), vec![Event::MessageSent(said)]).nodes.remove(0);
+        (said.labels().join(", "), said.action)
+    };
+    assert_eq!(labels("relay"), (String::new(), "relay".to_owned()));
+    assert_eq!(labels("question"), ("question".to_owned(), "question".to_owned()));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::trace_receipt::TraceReceipt;
 use crate::bus::event::{Body, MessageSent, RequestOpened};
 use crate::bus::state::State;
 use crate::domain::limits;
-use crate::domain::messaging::{Author, MessageKind};
+use crate::domain::messaging::{Author, MessageKind, Signal};
 use crate::domain::text::content_hash::ContentHash;
 use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::{beginning, one_line};
@@ -284,7 +284,9 @@ impl TraceMessage {
 
     /// Returns the words that say what it is for, and how much it matters where that is not as usual.
     pub fn labels(&self) -> Vec<&str> {
-        let action = (self.action != MessageKind::Message.as_str()).then_some(&*self.action);
+        // That the person at the command line says it, its sender shows.
+        let says_nothing = [MessageKind::Message.as_str(), Signal::RELAY];
+        let action = (!says_nothing.contains(&&*self.action)).then_some(&*self.action);
         action.into_iter().chain(self.priority.as_deref()).collect()
     }
 }

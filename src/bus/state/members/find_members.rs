@@ -77,6 +77,13 @@ impl State {
         self.departed.iter()
     }
 
+    /// Returns the name of the member whose session this is or was, if it is still known.
+    pub fn name_of(&self, session: SessionId) -> Option<&Name> {
+        let left = || self.departed.iter().rev().find(|left| left.session == session);
+        let live = self.session(session).map(|live| &live.name);
+        live.or_else(|| left().map(|left| &left.name))
+    }
+
     /// Returns when a session whose process has died gave its last sign of life, in wall time.
     pub(in crate::bus::state) fn died_ms(&self, session: SessionId) -> Option<i64> {
         let mut left = self.departed.iter().rev();

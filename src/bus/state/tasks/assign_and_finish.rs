@@ -6,6 +6,8 @@ use crate::bus::state::{State, Task, size_bounds};
 use crate::domain::ids::TaskId;
 use crate::domain::limits;
 use crate::domain::member::Activity;
+use crate::domain::messaging::Author;
+use crate::domain::name::Name;
 use crate::domain::task::TaskStatus;
 
 impl State {
@@ -17,6 +19,7 @@ impl State {
             by: assigned.by.clone(),
             status: TaskStatus::Queued,
             cancel_asked: false,
+            cancelled_by: None,
             model: size_bounds::name(assigned.model.as_ref(), limits::MODEL_BYTES),
             fresh: assigned.fresh,
             permissions: assigned.permissions,
@@ -44,6 +47,14 @@ impl State {
             session.queue.insert(place, assigned.id.clone());
         }
         self.tasks.insert(assigned.id.clone(), task);
+    }
+
+    pub(in crate::bus::state) fn task_cancel_asked(&mut self, id: &TaskId, by: &Name, human: bool) {
+        if let Some(task) = self.tasks.get_mut(id) {
+            task.cancel_asked = true;
+            let by = if human { Author::Human } else { Author::Member(by.clone()) };
+            task.cancelled_by.get_or_insert(by);
+        }
     }
 
     pub(in crate::bus::state) fn task_started(&mut self, id: &TaskId, at: &At) {

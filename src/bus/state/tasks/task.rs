@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::bus::event::LogPosition;
 use crate::bus::state::BodyRef;
 use crate::domain::ids::{MessageId, SessionId, TaskId, WorkflowId};
-use crate::domain::messaging::Priority;
+use crate::domain::messaging::{Author, Priority};
 use crate::domain::name::Name;
 use crate::domain::permission::Policy;
 use crate::domain::task::result::{Context, Usage};
@@ -20,6 +20,9 @@ pub struct Task {
     pub by: Name,
     pub status: TaskStatus,
     pub cancel_asked: bool,
+    /// Who has asked first for its end while it ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancelled_by: Option<Author>,
     /// The requested model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,

@@ -1,13 +1,11 @@
 //! Who worked when, and who waited for whom: a lane for each member, with a bar for each task, a dotted line for each wait, and a box
 //! for each question for permission.
 
-use std::collections::BTreeMap;
-
 use maud::{Markup, html};
 
 use super::svg_parts::{at, cut, newest_drawing};
 use crate::domain::text::counted::counted;
-use crate::domain::text::visible_letters::{one_line, quoted};
+use crate::domain::text::visible_letters::quoted;
 use crate::domain::time::iso8601;
 use crate::view::{
     Board, DIED, MemberRow, Moment, StatusLook, Stretch, StretchKind, Trouble, ended_with_process,
@@ -100,9 +98,6 @@ fn newest_first(shown: &[Stretch]) -> Vec<&Stretch> {
     all
 }
 
-/// The beginnings of the prompts of the tasks that the board has, by their ids.
-type Prompts<'a> = BTreeMap<&'a str, &'a str>;
-
 /// The names of the lanes stay in sight when the drawing is scrolled.
 fn names(lanes: &[&str], board: &Board, height: i64) -> Markup {
     html! {
@@ -144,16 +139,13 @@ pub(in crate::web::pages) fn timeline_drawing(stretches: &[Stretch], board: &Boa
     }
     lanes.sort_unstable();
     let height = TOP + LANE * at(lanes.len()) + 12;
-    let tasks = board.tasks.iter();
-    let prompts: Prompts<'_> =
-        tasks.filter_map(|task| Some((&*task.task_id, task.prompt.as_deref()?))).collect();
     let content = html! {
         (grid(scale, height))
         @for (index, lane) in lanes.iter().enumerate() {
             @let y = TOP + LANE * at(index);
             line."l-grid" x1="0" x2=(LEFT + WIDTH + 20) y1=(y) y2=(y) {}
             @let mut free = Free::default();
-            @for stretch in in_lane(shown, lane) { (bar(stretch, y, (scale, board.at), &prompts, &mut free)) }
+            @for stretch in in_lane(shown, lane) { (bar(stretch, y, (scale, board.at), &mut free)) }
         }
     };
     let title = format!("{} of the last {}", counted(lanes.len(), "member"), span(scale.ms));
@@ -165,7 +157,7 @@ pub(in crate::web::pages) fn timeline_drawing(stretches: &[Stretch], board: &Boa
         p.empty { "A bar with a mark is work at a task, with how it ended (✓ ✗ -; ● goes on); one without a mark is a turn in which a member reads its messages; a dotted line is a wait for a message; ! is a question for permission." }
         details.body id="timeline-words" {
             summary { "The same in words, newest first" }
-            ol { @for stretch in newest_first(shown) { li.small { (clock(stretch.from)) " " (in_words(stretch, board.at, &prompts)) } } }
+            ol { @for stretch in newest_first(shown) { li.small { (clock(stretch.from)) " " (in_words(stretch, board.at)) } } }
         }
     }
 }
@@ -192,27 +184,20 @@ fn grid(scale: Scale, height: i64) -> Markup {
     }
 }
 
-fn bar(
-    stretch: &Stretch,
-    y: i64,
-    (scale, now): (Scale, Moment),
-    prompts: &Prompts<'_>,
-    free: &mut Free,
-) -> Markup {
+fn bar(stretch: &Stretch, y: i64, (scale, now): (Scale, Moment), free: &mut Free) -> Markup {
     let (from, until) = (scale.x(stretch.from), scale.x(stretch.until.unwrap_or(now)));
     let width = (until - from).max(3);
-    let words = in_words(stretch, now, prompts);
+    let words = in_words(stretch, now);
     match &stretch.kind {
-        StretchKind::Work { task } => {
+        StretchKind::Work { task, words: prompt } => {
             let look = StatusLook::of(end_of_work(stretch).unwrap_or("running"));
-            let name =
-                prompts.get(task.as_str()).map_or_else(|| task.clone(), |words| one_line(words));
-            let label = room(&mut free.work, from + 18, width - 24, &name);
+            let name = prompt.as_ref().unwrap_or(task);
+            let label = room(&mut free.work, from + 18, width - 24, name);
             html! {
                 a href=(View::Task(task.clone()).path()) aria-label=(words) {
                     title { (words) }
                     rect class={ "work " (tone(look.tone)) } x=(from) y=(y + 6) width=(width) height="19" rx="4" {}
-                    @if width > 16 { text class={ "t-bold t-" (tone(look.tone)) } x=(from + 6) y=(y + 20) { (look.mark) @if let Some(letters) = label { " " (cut(&name, letters)) } } }
+                    @if width > 16 { text class={ "t-bold t-" (tone(look.tone)) } x=(from + 6) y=(y + 20) { (look.mark) @if let Some(letters) = label { " " (cut(name, letters)) } } }
                 }
             }
         }
@@ -246,7 +231,7 @@ fn end_of_work(stretch: &Stretch) -> Option<&'static str> {
     stretch.ended.or(stretch.until.map(|_| "interrupted"))
 }
 
-fn in_words(stretch: &Stretch, now: Moment, prompts: &Prompts<'_>) -> String {
+fn in_words(stretch: &Stretch, now: Moment) -> String {
     let time = stretch.from.until(stretch.until.unwrap_or(now));
     let time = span(i64::try_from(time).unwrap_or(i64::MAX));
     let member = &stretch.member;
@@ -256,10 +241,9 @@ fn in_words(stretch: &Stretch, now: Moment, prompts: &Prompts<'_>) -> String {
         (Some(_), _) => "",
     };
     match &stretch.kind {
-        StretchKind::Work { task } => {
+        StretchKind::Work { task, words } => {
             let end = end_of_work(stretch).map(|end| format!(", {end}")).unwrap_or_default();
-            let prompt = prompts.get(task.as_str());
-            let prompt = prompt.map(|words| format!("{}, ", quoted(words, WORDS)));
+            let prompt = words.as_ref().map(|words| format!("{}, ", quoted(words, WORDS)));
             let prompt = prompt.unwrap_or_default();
             format!("{member} worked at {prompt}{task} for {time}{goes_on}{end}")
         }

@@ -56,7 +56,7 @@ fn member_row(row: &MemberRow, board: &Board) -> Markup {
             td.words {
                 span.two-lines { (board.now_words(row)) }
             }
-            td.number { (ago(row.since(), board.at)) }
+            td.number data-label="for" { (ago(row.since(), board.at)) }
             td.number data-unit="unread" { (short(row.unread as u64)) }
             (usage_cells(row.usage.as_ref(), row.kind == "agent" && row.state != "left"))
         }

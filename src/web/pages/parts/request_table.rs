@@ -47,7 +47,7 @@ fn request_row(row: &RequestRow, now: Moment) -> Markup {
                     span.small.soft { (row.outcome_in_words()) }
                 }
             }
-            td.number { (ago(row.answered_at.unwrap_or(row.opened_at), now)) }
+            td.number data-label="age" { (ago(row.answered_at.unwrap_or(row.opened_at), now)) }
         }
     }
 }

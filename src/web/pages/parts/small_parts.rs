@@ -39,17 +39,18 @@ pub(in crate::web::pages) fn mark(look: StatusLook, word: &str) -> Markup {
 
 /// Returns the cells of tokens and cost. Of an agent that may have used some and reports nothing, they say so.
 pub(in crate::web::pages) fn usage_cells(usage: Option<&Spent>, may_report: bool) -> Markup {
-    let cell = |unit: &str, shown: String| {
+    // On a phone a cell has its label beside it: behind a number, or before it.
+    let cell = |(label, unit): (Option<&str>, &str), shown: String| {
         let is_missing = shown.is_empty() && may_report;
         html! {
-            td.number data-unit=(unit) title=[is_missing.then_some("not reported (yet) by the agent")] {
+            td.number data-label=[label] data-unit=(unit) title=[is_missing.then_some("not reported (yet) by the agent")] {
                 @if is_missing { (NOT_REPORTED) } @else { (shown) }
             }
         }
     };
     html! {
-        (cell("tokens", usage.map(|usage| short(usage.total_tokens)).unwrap_or_default()))
-        (cell("", usage.map(money).unwrap_or_default()))
+        (cell((None, "tokens"), usage.map(|usage| short(usage.total_tokens)).unwrap_or_default()))
+        (cell((Some("cost"), ""), usage.map(money).unwrap_or_default()))
     }
 }
 

@@ -34,6 +34,7 @@ fn task_row(task: &TaskRow, board: &Board) -> Markup {
             td.nowrap { (task_link(&task.task_id)) }
             td.words {
                 @if let Some(error) = &task.error { span.two-lines.bad dir="auto" { (error) } " " }
+                @if let Some(by) = task.cancelled_in_words() { span.small.soft { (by) } " " }
                 span.two-lines dir="auto" {
                     @match &task.prompt {
                         Some(prompt) => (prompt),
@@ -41,7 +42,7 @@ fn task_row(task: &TaskRow, board: &Board) -> Markup {
                     }
                 }
             }
-            td.number { (ago(since, board.at)) }
+            td.number data-label="age" { (ago(since, board.at)) }
             (usage_cells(task.usage.as_ref(), task.ended_at.is_some()))
         }
     }

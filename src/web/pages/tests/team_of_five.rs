@@ -76,6 +76,7 @@ pub(super) fn task(id: &str, agent: &str, status: &str, prompt: &str) -> TaskRow
         // Ann asks for a permission.
         agent_state: (agent == "ann").then(|| "waiting_permission".to_owned()),
         cancel_asked: false,
+        cancelled_by: None,
         prompt: Some(prompt.to_owned()),
         workflow_id: None,
         is_trial: false,
@@ -303,13 +304,8 @@ fn put_questions(board: &mut Board) {
         Need { behind: 2, ..need(NeedKind::Permission, "ann", "perm-1", "execute: …") },
         need(NeedKind::Approval, "publish", "wf-1", "a step of the workflow \"book\""),
     ];
-    board.problems = vec![Problem {
-        kind: ProblemKind::Crashed,
-        member: Some("dan".to_owned()),
-        words: "failed: its stderr ends: 401 Unauthorized".to_owned(),
-        since: None,
-        session: None,
-    }];
+    let why = "failed: its stderr ends: 401 Unauthorized".to_owned();
+    board.problems = vec![Problem::of(ProblemKind::Crashed, Some("dan"), why)];
     board.workflows = vec![WorkflowTree {
         workflow_id: "wf-1".to_owned(),
         name: "book".to_owned(),
@@ -403,20 +399,16 @@ fn stretches() -> Vec<Stretch> {
         until: until.map(ago),
         ended,
     };
-    let work = |task: &str| StretchKind::Work { task: task.to_owned() };
+    let words = |id: &str| tasks().into_iter().find(|task| task.task_id == id)?.prompt;
+    let work = |id: &str| StretchKind::Work { task: id.to_owned(), words: words(id) };
+    let reading = StretchKind::Reading { transcript: "task-cay".to_owned() };
     let wait = |whom: &str| StretchKind::Wait { whom: Some(whom.to_owned()) };
     vec![
         stretch("ben", work("task-ben"), 640, Some(300), Some("done")),
         stretch("dan", work("task-dan"), 620, Some(560), Some("failed")),
         stretch("cay", wait("ben"), 600, Some(480), None),
         stretch("ann", work("task-ann"), 500, None, None),
-        stretch(
-            "cay",
-            StretchKind::Reading { transcript: "task-cay".to_owned() },
-            110,
-            Some(95),
-            None,
-        ),
+        stretch("cay", reading, 110, Some(95), None),
         stretch("ben", work("task-ben2"), 95, None, None),
         stretch("cay", wait("ben"), 90, None, None),
         stretch("ann", StretchKind::Asking, 42, None, None),
@@ -434,7 +426,6 @@ pub(super) fn extra() -> Extra {
         task: Some(WholeTask {
             row: task("task-ben", "ben", "done", "Draft the outline of the book"),
             whole_prompt: Some(prompt.to_owned()),
-            cancelled_by: None,
             whole_error: None,
             output: Some(output.to_owned()),
             details: None,

@@ -234,11 +234,14 @@ fn a_question_to_the_user_leads_to_its_thread_and_then_to_its_answer() {
 }
 
 #[test]
-fn a_thread_in_disagreement_says_how_that_stands() {
+fn a_thread_in_disagreement_and_the_team_say_how_that_stands() {
     let mut snapshot = snapshot();
     let mut board = (**snapshot.board.as_ref().unwrap()).clone();
-    let party =
-        |name: &str| PartyRow { name: name.to_owned(), position: "msg-2".to_owned(), words: None };
+    let party = |name: &str| PartyRow {
+        name: name.to_owned(),
+        position: "msg-2".to_owned(),
+        words: Some(format!("as {name} <says>")),
+    };
     board.conflicts = vec![ConflictRow {
         thread: "msg-1".to_owned(),
         about: None,
@@ -256,6 +259,14 @@ fn a_thread_in_disagreement_says_how_that_stands() {
     let input = PageInput { snapshot: &snapshot, extra: &extra() };
     let html = page(&View::Thread("msg-1".to_owned()), &input, &context());
     assert!(html.contains("Disagreement of ben and cay: </b>round 2 of 3"), "{html}");
+    let html = page(&View::Team, &input, &context());
+    let (_, open) = html.split_once("id=\"disagreements-heading\"").unwrap();
+    let open = open.split("</section>").next().unwrap();
+    assert!(open.contains("cay</a></b>: round 2 of 3; they disagree; ben: "), "{open}");
+    assert!(
+        open.contains("as cay &lt;says&gt;") && open.contains("href=\"thread-msg-1\""),
+        "{open}"
+    );
 }
 
 #[test]
@@ -335,6 +346,32 @@ fn what_was_decided_stands_beside_the_team_and_above_the_conversation() {
     none.decided = Arc::default();
     let input = PageInput { snapshot: &none, extra: &extra };
     assert!(!page(&View::Team, &input, &context()).contains("decided-heading"));
+}
+
+#[test]
+fn work_at_a_task_that_the_board_has_no_more_still_has_its_words_in_the_timeline() {
+    let mut snapshot = snapshot();
+    let mut board = (**snapshot.board.as_ref().unwrap()).clone();
+    board.tasks.clear();
+    snapshot.board = Some(Arc::new(board));
+    let input = PageInput { snapshot: &snapshot, extra: &extra() };
+    let html = page(&View::Timeline, &input, &context());
+    let (_, words) = html.split_once("id=\"timeline-words\"").unwrap();
+    assert!(words.contains("ben worked at &quot;Draft the outline"), "{words}");
+}
+
+#[test]
+fn each_number_of_a_table_has_its_label_where_a_phone_shows_no_headings() {
+    for (name, view) in views() {
+        let html = rendered(&view, &context());
+        for cell in html.split("<td class=\"number\"").skip(1) {
+            let (attributes, rest) = cell.split_once('>').unwrap();
+            let has_unit =
+                attributes.contains("data-unit=\"") && !attributes.contains("data-unit=\"\"");
+            let is_labelled = has_unit || attributes.contains("data-label=\"");
+            assert!(is_labelled || rest.starts_with("</td>"), "{name}: {cell}");
+        }
+    }
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn next(hit: &SearchHit) -> (Option<View>, &'static str) {
         HitKind::Prompt | HitKind::Result | HitKind::Transcript if hit.open.contains(" task ") => {
             (Some(View::Task(id())), "open the task")
         }
-        HitKind::Workflow => (Some(View::Workflow(id())), "open the workflow"),
+        HitKind::Workflow | HitKind::Refusal => (Some(View::Workflow(id())), "open the workflow"),
         HitKind::Permission => (hit.from.clone().map(View::Member), "open the agent"),
         _ => (None, ""),
     }

@@ -104,7 +104,7 @@ fn head(task: &WholeTask, now: Moment) -> Markup {
     let state = row.state();
     html! {
         p.title id="task" {
-            span { (mark(StatusLook::of(state), state)) " · " (member_link(&row.agent)) @if let Some(time) = time { " · " (time) } @if row.cancel_asked && state != "cancelling" { " · to be cancelled" } @if let Some(gone) = row.gone_in_words() { " · " (gone) } @if let Some(by) = &task.cancelled_by { " · cancelled by " (by) } }
+            span { (mark(StatusLook::of(state), state)) " · " (member_link(&row.agent)) @if let Some(time) = time { " · " (time) } @if row.cancel_asked && state != "cancelling" { " · to be cancelled" } @if let Some(gone) = row.gone_in_words() { " · " (gone) } @if let Some(by) = row.cancelled_in_words() { " · " (by) } }
             span.id { (row.task_id) }
         }
     }

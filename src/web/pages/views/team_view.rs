@@ -9,7 +9,7 @@ use crate::web::pages::parts::{
     MOST_ROWS, clock, decided_list, left_out, member_link, member_table, need_card, request_table,
     send_form,
 };
-use crate::web::pages::{PageContext, PageInput};
+use crate::web::pages::{PageContext, PageInput, View};
 
 /// The last happenings that stand beside the team.
 const HAPPENINGS: usize = 40;
@@ -24,6 +24,7 @@ pub(in crate::web::pages) fn team(input: &PageInput<'_>, context: &PageContext<'
         Part::live("needs", needs(board, input, context)),
         Part::live("totals", totals(board)),
         Part::live("problems", problems(board)),
+        Part::live("disagreements", disagreements(board)),
         Part::live("members", members(board)),
         Part::live("requests", requests(board)),
     ];
@@ -81,10 +82,38 @@ fn problems(board: &Board) -> Markup {
                                 @if let Some(member) = &problem.member { b { (member_link(member)) } ": " }
                                 (problem.words) @if let Some(since) = problem.since { " " span.small.soft { "since " (clock(since)) } }
                                 @if let Some(advice) = problem.advice() { p.small.soft { (advice) } }
+                                @if !problem.agents.is_empty() {
+                                    details id={ "ended-with-" (problem.who()) } {
+                                        summary { (counted(problem.agents.len(), "agent")) }
+                                        p.small { @for (at, agent) in problem.agents.iter().enumerate() { @if at > 0 { ", " } (member_link(agent)) } }
+                                    }
+                                }
                             }
                         }
                     }
                     (left_out(problems.len(), "cli-team-bridge status"))
+                }
+            }
+        }
+    }
+}
+
+fn disagreements(board: &Board) -> Markup {
+    let open = board.open_disagreements();
+    html! {
+        div id="disagreements" {
+            @if !open.is_empty() {
+                section.sheet.disagreements aria-labelledby="disagreements-heading" {
+                    h2 id="disagreements-heading" { "Disagreements" }
+                    ul {
+                        @for row in open.iter().take(MOST_ROWS) {
+                            li dir="auto" {
+                                b { @for (at, party) in row.parties.iter().enumerate() { @if at > 0 { " and " } (member_link(&party.name)) } } ": " (row.in_full())
+                                p.small.soft { "since " (clock(row.since)) " · " a href=(View::Thread(row.thread.clone()).path()) { "all that they wrote" } }
+                            }
+                        }
+                    }
+                    (left_out(open.len(), "cli-team-bridge status"))
                 }
             }
         }

@@ -39,8 +39,8 @@ fn row(tree: &WorkflowTree, board: &Board) -> Markup {
             td.who { (workflow_link(&tree.workflow_id, &named(tree))) @if tree.is_trial { " " span.tag { "trial" } } }
             td { (mark(StatusLook::of(tree.state()), tree.state())) }
             td.words { (tree.progress()) }
-            td.nowrap { (member_link(&tree.by)) }
-            td.number { (ago(since, board.at)) }
+            td.nowrap data-label="led by" { (member_link(&tree.by)) }
+            td.number data-label="age" { (ago(since, board.at)) }
         }
     }
 }
@@ -131,11 +131,11 @@ fn steps(tree: &WorkflowTree, now: Moment) -> Markup {
                     tr {
                         td.who { @for _ in 1..place.depth().min(DEEPEST) { span.soft aria-hidden="true" { "· " } } (step.name) }
                         td { (mark(step.look(), step.state())) }
-                        td.soft { (step.depends_on.join(", ")) }
+                        td.soft data-label="after" { (step.depends_on.join(", ")) }
                         td.words { (step.remarks()) @if let Some(why) = step.reason.as_ref().filter(|_| step.status == StepStatus::Failed && step.note.is_none()) { " " (why) } }
-                        td.nowrap { (step.agent) }
+                        td.nowrap data-label="agent" { (step.agent) }
                         td.nowrap { @if let Some(id) = &step.task_id { (task_link(id)) } }
-                        td.number { (step.time(now)) }
+                        td.number data-label="time" { (step.time(now)) }
                     }
                 } }
             }

@@ -22,7 +22,9 @@ pub(in crate::cli::commands::look) fn member(row: &MemberRow, board: &Board) -> 
     // Of a permission, the question itself says since when it waits.
     let since = row.waits_since.filter(|_| row.state == "waiting");
     let since = since.map(|since| format!(" {}", ago(since, board.at))).unwrap_or_default();
-    let state = format!("{}{since}", row.state.replace('_', " "));
+    // Of two lives of one name, each says when it ended.
+    let left = (row.state == "left").then(|| format!(" {} ago", ago(row.last_active, board.at)));
+    let state = format!("{}{since}{}", row.state.replace('_', " "), left.unwrap_or_default());
     let words = if row.state == "waiting" { board.now_words(row) } else { board.doing_words(row) };
     // Of an idle member there may be no more to say.
     let words = if words == state { String::new() } else { words };
@@ -44,7 +46,12 @@ pub(in crate::cli::commands::look) fn task(row: &TaskRow, now: Moment) -> Vec<St
     };
     let usage = row.usage.as_ref().map(crate::view::Spent::in_words).unwrap_or_default();
     let state = row.state().replace('_', " ");
-    let status = format!("{state}{}", if row.is_trial { " (trial)" } else { "" });
+    let by = row.cancelled_by.as_ref().map(|by| match row.status.as_str() {
+        "cancelled" => format!(" by {by}"),
+        _ => format!(", cancel asked by {by}"),
+    });
+    let trial = if row.is_trial { " (trial)" } else { "" };
+    let status = format!("{state}{}{trial}", by.unwrap_or_default());
     vec![row.task_id.clone(), status, row.agent.clone(), time, usage, words]
 }
 

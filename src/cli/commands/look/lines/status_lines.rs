@@ -18,12 +18,9 @@ pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
     block(&mut lines, heading, board.needs_you.iter().map(|need| need_cells(need, now)));
     put_commands_below(&mut lines, &board.needs_you);
     let problems = board.problems_beside_needs();
-    let is_problem = |row: &MemberRow| {
-        let mut ends = problems.iter().filter_map(|(_, end)| *end);
-        ends.any(|end| std::ptr::eq(end, row))
-    };
     for group in [Group::NeedsYou, Group::Working, Group::Idle, Group::Ended] {
-        let members = board.members.iter().filter(|row| row.group == group && !is_problem(row));
+        let members =
+            board.members.iter().filter(|row| row.group == group && !board.is_problem(row));
         let heading =
             if group == Group::NeedsYou { "Members that are held up" } else { group.heading() };
         let older = match board.without_row(group) {

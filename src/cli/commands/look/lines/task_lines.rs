@@ -26,7 +26,7 @@ pub(in crate::cli::commands) fn of(task: &WholeTask, now: Moment) -> Vec<String>
         }
     }));
     head.extend(row.gone_in_words().map(str::to_owned));
-    head.extend(task.cancelled_by.as_ref().map(|by| format!("cancelled by {by}")));
+    head.extend(row.cancelled_in_words());
     let trial = if row.is_trial { ", in which scripts play the agents" } else { "" };
     head.extend(row.workflow_id.as_ref().map(|id| format!("a step of {id}{trial}")));
     head.extend(row.usage.as_ref().map(crate::view::Spent::in_words));

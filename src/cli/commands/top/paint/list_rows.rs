@@ -8,8 +8,9 @@ use super::look::Look;
 use crate::cli::commands::top::screen::{Item, Pane};
 use crate::domain::text::visible_letters::quoted;
 use crate::view::{
-    Board, Decided, DecidedHow, Letter, MemberRow, Moment, NOT_REPORTED, Need, NeedKind,
-    ProblemKind, RequestRow, SeenBy, Spent, UserQuestion, age, money, short,
+    Board, ConflictRow, Decided, DecidedHow, Letter, MemberRow, Moment, NOT_REPORTED, Need,
+    NeedKind, Problem, ProblemKind, RequestRow, SeenBy, Spent, TaskRow, UserQuestion, age, money,
+    short,
 };
 
 /// The most characters of a text in a row; the row is cut where the window ends.
@@ -46,7 +47,11 @@ impl<'a> Rows<'a> {
         (look, width): (Look, u16),
     ) -> Self {
         let talks = letters.iter().map(talk);
-        let deciders = decided.iter().map(|row| who_decided(row, width >= WIDE));
+        // A narrow row has room for what is decided, and cuts whom it concerns.
+        let who = |row: &Decided| {
+            if width >= WIDE { row.who() } else { format!("{} {} …", row.by, row.how.as_str()) }
+        };
+        let deciders = decided.iter().map(who);
         let widest = talks.chain(deciders).map(|words| measure_text_width(&words)).max();
         let widest = u16::try_from(widest.unwrap_or_default()).unwrap_or(u16::MAX);
         let rows = Self { board, look, width, talk: 0 };
@@ -115,19 +120,8 @@ impl Rows<'_> {
                 vec![rest(format!("{words} ({count}{older})")).styled(Look::heading())]
             }
             Item::Need(need, row) => self.need(need, *row),
-            Item::Problem(problem) => {
-                let state = match problem.kind {
-                    ProblemKind::Circle | ProblemKind::Kept => "waiting",
-                    ProblemKind::WakeFailed | ProblemKind::Overdue => "idle",
-                    ProblemKind::Unanswered => "overdue",
-                    _ => "damaged",
-                };
-                let state = self.is_wide().then_some(state);
-                let mark = ("✗", self.look.bad());
-                let unused = <[String; 2]>::default();
-                let times = (problem.since, None);
-                self.filled(mark, (problem.who(), state), &problem.words, times, unused)
-            }
+            Item::Problem(problem) => self.problem(problem),
+            Item::Conflict(row) => self.conflict(row),
             Item::Member(row) => self.member(row),
             Item::Letter(letter) => self.letter(letter),
             Item::Decided(row) => {
@@ -137,34 +131,12 @@ impl Rows<'_> {
                 };
                 vec![
                     cell(age(row.at, self.now()), 4).right(),
-                    cell(who_decided(row, self.is_wide()), self.talk),
+                    cell(row.who(), self.talk),
                     rest(row.what(WORDS)),
                     cell(mark, if self.is_wide() { 12 } else { 4 }).styled(style),
                 ]
             }
-            Item::Task(task) => {
-                let state = task.state();
-                let (mark, style) = self.look.status(state);
-                let words = match (&task.error, &task.prompt) {
-                    (Some(error), _) => error.clone(),
-                    (None, Some(prompt)) => quoted(prompt, WORDS),
-                    (None, None) => "(its prompt cannot be read)".to_owned(),
-                };
-                let trial = if task.is_trial { "(trial) " } else { "" };
-                let words = format!("{trial}{words}");
-                let status = state.replace('_', " ");
-                self.filled(
-                    (mark, style),
-                    (&task.agent, self.is_wide().then_some(status.as_str())),
-                    &words,
-                    (item.since(), None),
-                    // What a task has used is known at its end.
-                    match (task.ended_at, &task.usage) {
-                        (None, None) => <[String; 2]>::default(),
-                        (_, usage) => reported(usage.as_ref()),
-                    },
-                )
-            }
+            Item::Task(task) => self.task(task, item.since()),
             Item::Request(row) => self.request(row, item.since().unwrap_or(row.opened_at)),
             Item::Workflow(tree) => {
                 let (mark, style) = self.look.status(tree.state());
@@ -203,6 +175,59 @@ impl Rows<'_> {
                 rest(happening.words.clone()),
             ],
         }
+    }
+
+    fn problem(self, problem: &Problem) -> Vec<Cell> {
+        let state = match problem.kind {
+            ProblemKind::Circle | ProblemKind::Kept => "waiting",
+            ProblemKind::WakeFailed | ProblemKind::Overdue => "idle",
+            ProblemKind::Unanswered => "overdue",
+            ProblemKind::Gone => "gone",
+            ProblemKind::Crashed => "left",
+            _ => "damaged",
+        };
+        let state = self.is_wide().then_some(state);
+        let mark = ("✗", self.look.bad());
+        let unused = <[String; 2]>::default();
+        let times = (problem.since, None);
+        self.filled(mark, (problem.who(), state), &problem.words, times, unused)
+    }
+
+    fn conflict(self, row: &ConflictRow) -> Vec<Cell> {
+        let mark = self.look.status(row.status);
+        let (names, words) = (row.names(), row.in_full());
+        let state = self.is_wide().then_some(row.status);
+        self.filled(
+            mark,
+            (&names, state),
+            &words,
+            (Some(row.since), None),
+            <[String; 2]>::default(),
+        )
+    }
+
+    fn task(self, task: &TaskRow, since: Option<Moment>) -> Vec<Cell> {
+        let state = task.state();
+        let words = match (&task.error, &task.prompt) {
+            (Some(error), _) => error.clone(),
+            (None, Some(prompt)) => quoted(prompt, WORDS),
+            (None, None) => "(its prompt cannot be read)".to_owned(),
+        };
+        let trial = if task.is_trial { "(trial) " } else { "" };
+        let by = task.cancelled_in_words().map(|by| format!("{by}: ")).unwrap_or_default();
+        let words = format!("{trial}{by}{words}");
+        let status = state.replace('_', " ");
+        self.filled(
+            self.look.status(state),
+            (&task.agent, self.is_wide().then_some(status.as_str())),
+            &words,
+            (since, None),
+            // What a task has used is known at its end.
+            match (task.ended_at, &task.usage) {
+                (None, None) => <[String; 2]>::default(),
+                (_, usage) => reported(usage.as_ref()),
+            },
+        )
     }
 
     fn request(self, row: &RequestRow, since: Moment) -> Vec<Cell> {
@@ -355,11 +380,6 @@ fn used(row: &MemberRow) -> [String; 2] {
 /// Says who writes to whom.
 fn talk(letter: &Letter) -> String {
     format!("{} → {}", letter.sender(), letter.to)
-}
-
-/// Says who has decided something. A narrow row has room for what that is.
-fn who_decided(row: &Decided, is_wide: bool) -> String {
-    if is_wide { row.who() } else { format!("{} {}", row.by, row.how.as_str()) }
 }
 
 /// Says who asks, whom, and who has claimed it.

@@ -132,7 +132,7 @@ fn below(buffer: &mut Buffer, screen: &Screen, rows: Rows<'_>, layout: Layout) {
     let Some((top, height)) = layout.below else { return };
     let chosen = screen.chosen();
     let disagreement = chosen.filter(|_| !screen.has_peek).and_then(|item| item.disagreement());
-    let name = match disagreement {
+    let name = match &disagreement {
         Some((names, _)) => names,
         None => chosen.and_then(|item| item.member()).unwrap_or_default(),
     };

@@ -23,6 +23,7 @@ impl Screen {
                 let advice = problem.advice().unwrap_or_default();
                 sentences([problem.words.as_str(), &advice])
             }
+            Some(Item::Conflict(row)) => row.in_full(),
             Some(Item::Member(row)) if row.state == "left" => row.doing.clone(),
             Some(Item::Task(task)) => task.error.clone().unwrap_or_default(),
             _ => String::new(),

@@ -8,7 +8,8 @@ use crate::cli::output::wrapped;
 use crate::config::KeyAction;
 use crate::domain::text::visible_letters::quoted;
 use crate::view::{
-    Board, Decided, Letter, MemberRow, Moment, Need, NeedKind, ReceiptStatus, span, span_left,
+    Board, Decided, Letter, MemberRow, Moment, Need, NeedKind, ReceiptStatus, StepNode,
+    WorkflowTree, span, span_left,
 };
 
 /// The most messages of a member below what is known of it.
@@ -117,7 +118,16 @@ impl Screen {
             Item::Problem(problem) => {
                 let mut lines = vec![line(problem.words.clone())];
                 lines.extend(problem.advice().map(line));
+                lines.extend((!problem.agents.is_empty()).then(|| line(problem.agents.join(", "))));
                 (format!("Problem: {}", problem.who()), lines)
+            }
+            Item::Conflict(row) => {
+                let mut lines = vec![line(row.in_full())];
+                let name = row.parties.first().map_or("NAME", |party| &party.name);
+                let command = format!("cli-team-bridge send {name} TEXT --reply-to {}", row.thread);
+                lines.push(line(format!("`{command}` decides it, at any time")));
+                lines.extend(self.written_in(&row.thread, board.at));
+                (format!("{} disagree", row.names()), lines)
             }
             Item::Member(row) => (row.name.clone(), self.member(row, board)),
             Item::Letter(letter) => {
@@ -167,24 +177,7 @@ impl Screen {
                 ];
                 (format!("Workflow {}", quoted(&tree.name, QUOTED)), lines)
             }
-            Item::Step(tree, step, _) => {
-                let state = format!("{} by {}", step.state(), step.agent);
-                let time = Some(step.time(board.at)).filter(|time| !time.is_empty());
-                let state: Vec<_> =
-                    [Some(state), time, step.attempts_in_words()].into_iter().flatten().collect();
-                let mut lines =
-                    vec![line(state.join(", ")), line(format!("workflow {}", tree.workflow_id))];
-                if !step.depends_on.is_empty() {
-                    lines.push(line(format!("after {}", step.depends_on.join(", "))));
-                }
-                lines.extend(step.task_id.iter().map(|id| line(id.clone())));
-                // The note is the beginning of the reason, or says more than it.
-                let is_reason = step.status.is_final();
-                let note = step.note.as_ref().filter(|_| !is_reason || step.reason.is_none());
-                lines.extend(note.map(|note| line(note.clone())));
-                lines.extend(step.reason.iter().map(|why| line(quoted(why, QUOTED))));
-                (format!("Step {}", step.name), lines)
-            }
+            Item::Step(tree, step, _) => of_step(tree, step, board.at),
             Item::Happening(happening) => {
                 let mut lines = vec![line(happening.words.clone()), line("")];
                 lines.extend(happening.ids.iter().map(|id| faint(id.clone())));
@@ -230,10 +223,7 @@ impl Screen {
         lines.extend(need.id.iter().filter(|id| !names_id(id)).map(|id| faint(id.clone())));
         lines.extend(command.map(line));
         if let Some((_, thread)) = item.disagreement() {
-            lines.extend([line(""), heading("What they wrote")]);
-            for letter in self.letters_in(thread).into_iter().rev().take(MESSAGES) {
-                lines.extend(of_letter(letter, board.at));
-            }
+            lines.extend(self.written_in(thread, board.at));
         }
         if let Some(row) = row {
             lines.push(line(""));
@@ -249,6 +239,15 @@ impl Screen {
             }
         };
         (title, lines)
+    }
+
+    /// Returns what those who disagree in a thread wrote there, the last first.
+    fn written_in(&self, thread: &str, now: Moment) -> Vec<TextLine> {
+        let mut lines = vec![line(""), heading("What they wrote")];
+        for letter in self.letters_in(thread).into_iter().rev().take(MESSAGES) {
+            lines.extend(of_letter(letter, now));
+        }
+        lines
     }
 
     /// Returns all that is known of a member, and its last messages.
@@ -284,6 +283,8 @@ impl Screen {
         let used = row.usage.as_ref().map(crate::view::Spent::in_words);
         let none = (row.kind == "agent" && row.state != "left").then(|| "not reported".to_owned());
         fact("used", used.or(none));
+        let lived = i64::try_from(row.live_seconds.saturating_mul(1_000)).unwrap_or(i64::MAX);
+        fact("here for", Some(span(lived)));
         fact("active", Some(format!("{} ago", ago(row.last_active, board.at))));
         if !row.reading_turns.is_empty() {
             lines.extend([line(""), heading("Turns in which it only read its messages")]);
@@ -381,6 +382,25 @@ impl Screen {
             }
         }
     }
+}
+
+/// Returns all that is known of a step.
+fn of_step(tree: &WorkflowTree, step: &StepNode, now: Moment) -> (String, Vec<TextLine>) {
+    let state = format!("{} by {}", step.state(), step.agent);
+    let time = Some(step.time(now)).filter(|time| !time.is_empty());
+    let state: Vec<_> =
+        [Some(state), time, step.attempts_in_words()].into_iter().flatten().collect();
+    let mut lines = vec![line(state.join(", ")), line(format!("workflow {}", tree.workflow_id))];
+    if !step.depends_on.is_empty() {
+        lines.push(line(format!("after {}", step.depends_on.join(", "))));
+    }
+    lines.extend(step.task_id.iter().map(|id| line(id.clone())));
+    // The note is the beginning of the reason, or says more than it.
+    let is_reason = step.status.is_final();
+    let note = step.note.as_ref().filter(|_| !is_reason || step.reason.is_none());
+    lines.extend(note.map(|note| line(note.clone())));
+    lines.extend(step.reason.iter().map(|why| line(quoted(why, QUOTED))));
+    (format!("Step {}", step.name), lines)
 }
 
 /// Returns a message as lines, with all its receipts.

@@ -1,8 +1,8 @@
 //! A row of a pane: a heading, or something that can be chosen.
 
 use crate::view::{
-    Board, Decided, Happening, Letter, MemberRow, Moment, Need, NeedKind, Problem, RequestRow,
-    StepNode, TaskRow, ThreadEnd, WorkflowTree,
+    Board, ConflictRow, Decided, Happening, Letter, MemberRow, Moment, Need, NeedKind, Problem,
+    RequestRow, StepNode, TaskRow, ThreadEnd, WorkflowTree,
 };
 
 /// A row of a pane.
@@ -14,6 +14,8 @@ pub(in crate::cli::commands::top) enum Item<'a> {
     Need(&'a Need, Option<&'a MemberRow>),
     /// Something that is wrong with the bus itself.
     Problem(&'a Problem),
+    /// A disagreement that members still settle among themselves.
+    Conflict(&'a ConflictRow),
     Member(&'a MemberRow),
     Letter(&'a Letter),
     /// Something that has been decided.
@@ -41,6 +43,7 @@ impl<'a> Item<'a> {
                 problem.who(),
                 problem.session.map(|session| session.to_string()).unwrap_or_default()
             ),
+            Self::Conflict(row) => format!("conflict {}", row.thread),
             Self::Member(row) if row.state == "left" => {
                 format!("left {} {}", row.name, row.last_active.0)
             }
@@ -61,6 +64,7 @@ impl<'a> Item<'a> {
             Self::Heading(..) | Self::Step(..) => return None,
             Self::Problem(problem) => return problem.since,
             Self::Need(need, _) => return need.since,
+            Self::Conflict(row) => row.since,
             Self::Member(row) => row.since(),
             Self::Letter(letter) => letter.at,
             Self::Decided(row) => row.at,
@@ -87,7 +91,7 @@ impl<'a> Item<'a> {
     /// Returns the member that it is about.
     pub(in crate::cli::commands::top) fn member(&self) -> Option<&'a str> {
         match self {
-            Self::Heading(..) | Self::Problem(_) | Self::Workflow(_) => None,
+            Self::Heading(..) | Self::Problem(_) | Self::Workflow(_) | Self::Conflict(_) => None,
             Self::Need(need, _) => need.kind.is_of_member().then_some(need.who.as_str()),
             Self::Member(row) => Some(&row.name),
             // Who wrote to others does not write to themselves.
@@ -102,11 +106,15 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// Returns who disagree, and their thread, if it is such a need.
-    pub(in crate::cli::commands::top) fn disagreement(&self) -> Option<(&'a str, &'a str)> {
-        let Self::Need(need, _) = self else { return None };
-        let thread = need.id.as_deref().filter(|_| need.kind == NeedKind::Decision)?;
-        Some((&need.who, thread))
+    /// Returns who disagree, and their thread, if it is about that.
+    pub(in crate::cli::commands::top) fn disagreement(&self) -> Option<(String, &'a str)> {
+        match self {
+            Self::Need(need, _) if need.kind == NeedKind::Decision => {
+                Some((need.who.clone(), need.id.as_deref()?))
+            }
+            Self::Conflict(row) => Some((row.names(), &row.thread)),
+            _ => None,
+        }
     }
 
     /// Returns the task that it is about: its own, or else the last one of its member.
@@ -152,6 +160,7 @@ impl<'a> Item<'a> {
                 format!("{} {} {} {row}", need.word(), need.who, need.words)
             }
             Self::Problem(problem) => problem.words.clone(),
+            Self::Conflict(row) => format!("{} {}", row.names(), row.in_full()),
             Self::Member(row) => member(row),
             Self::Letter(letter) => {
                 let to: Vec<_> = letter

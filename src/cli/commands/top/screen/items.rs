@@ -10,6 +10,9 @@ use crate::view::{Board, Group, MemberRow, WorkflowTree, tree_places};
 /// The heading of what is wrong and no person has to decide.
 const PROBLEMS: &str = "Problems";
 
+/// The heading of the disagreements that members still settle among themselves.
+const DISAGREEMENTS: &str = "Disagreements";
+
 /// The heading of what has been decided, the last first.
 const DECIDED: &str = "Decided";
 
@@ -60,10 +63,7 @@ impl Screen {
             row.state != "left" && board.needs_you.iter().any(|need| need.who == row.name)
         };
         let problems = board.problems_beside_needs();
-        let has_broken = |row: &MemberRow| {
-            let ends = problems.iter().filter_map(|(_, end)| *end);
-            ends.into_iter().any(|end| std::ptr::eq(end, row))
-        };
+        let disagree = board.open_disagreements().into_iter().map(Item::Conflict);
         let broken = problems.iter().map(|(problem, row)| match row {
             Some(row) => Item::Member(row),
             None => Item::Problem(problem),
@@ -75,16 +75,18 @@ impl Screen {
                 let waiting = in_group(Group::NeedsYou).filter(|row| !is_needed(row));
                 block(&mut items, "Held up", waiting.map(Item::Member), filter);
                 block(&mut items, PROBLEMS, broken, filter);
+                block(&mut items, DISAGREEMENTS, disagree, filter);
                 for group in [Group::Working, Group::Idle, Group::Ended] {
-                    let members = in_group(group).filter(|row| !has_broken(row));
+                    let members = in_group(group).filter(|row| !board.is_problem(row));
                     block(&mut items, group.heading(), members.map(Item::Member), filter);
                     say_left_out(&mut items, group.heading(), board.without_row(group));
                 }
             }
             Grouping::Profile => {
                 block(&mut items, PROBLEMS, broken, filter);
+                block(&mut items, DISAGREEMENTS, disagree, filter);
                 let mut profiles = BTreeMap::<&str, Vec<&MemberRow>>::new();
-                for row in board.members.iter().filter(|row| !has_broken(row)) {
+                for row in board.members.iter().filter(|row| !board.is_problem(row)) {
                     profiles
                         .entry(row.profile.as_deref().unwrap_or(&row.kind))
                         .or_default()
@@ -96,7 +98,8 @@ impl Screen {
             }
             Grouping::None => {
                 block(&mut items, PROBLEMS, broken, filter);
-                let rows = board.members.iter().filter(|row| !has_broken(row));
+                block(&mut items, DISAGREEMENTS, disagree, filter);
+                let rows = board.members.iter().filter(|row| !board.is_problem(row));
                 let mut rows: Vec<_> = rows.collect();
                 rows.sort_by(|one, other| one.name.cmp(&other.name));
                 block(&mut items, "All members", rows.into_iter().map(Item::Member), filter);

@@ -54,6 +54,7 @@ fn task(agent: &str, prompt: &str) -> TaskRow {
         status: "running".to_owned(),
         agent_state: None,
         cancel_asked: false,
+        cancelled_by: None,
         prompt: Some(prompt.to_owned()),
         workflow_id: None,
         is_trial: false,

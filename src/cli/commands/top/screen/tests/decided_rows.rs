@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{letter, news, press, screen, shown};
 use crate::cli::commands::top::news::News;
 use crate::cli::commands::top::screen::{Dialog, Item, Pane, Screen};
-use crate::view::{Decided, DecidedHow, Letter, Moment};
+use crate::view::{ConflictRow, Decided, DecidedHow, Letter, Moment, PartyRow};
 
 fn agreed() -> Decided {
     Decided {
@@ -50,10 +50,10 @@ fn what_was_agreed_stands_above_the_messages_also_in_a_small_window() {
     press(&mut screen, "2");
     let lines = shown(&screen);
     let expected = [
-        "age  from → to     text",
+        "age  from → to       text",
         "Decided (2)",
-        " 10s ben agreed    \"Two logs.\" (about \"One log?\")       ✓",
-        " 10s human allowed execute \"make 1\"                     ✓",
+        " 10s ben agreed wit… \"Two logs.\" (about \"One log?\")     ✓",
+        " 10s human allowed … execute \"make 1\"                   ✓",
     ];
     assert_eq!(lines[2..6], expected, "{lines:#?}");
     assert_eq!(lines[6], "Messages (20)", "the messages do not seem to be decided");
@@ -64,6 +64,56 @@ fn what_was_agreed_stands_above_the_messages_also_in_a_small_window() {
     assert!(lines[4].starts_with(" 10s ben agreed with ann \"Two logs.\""), "{lines:#?}");
     press(&mut screen, "/ m a k e enter");
     assert_eq!(screen.items(Pane::Messages).len(), 2, "a filter finds it, with its heading");
+}
+
+#[test]
+fn an_open_disagreement_stands_among_the_team_and_opens_with_its_thread() {
+    let party = |name: &str| PartyRow {
+        name: name.to_owned(),
+        position: format!("msg-{name}"),
+        words: Some(format!("as {name} says")),
+    };
+    let row = ConflictRow {
+        thread: "msg-0".to_owned(),
+        about: None,
+        first_words: None,
+        parties: vec![party("ann"), party("ben")],
+        status: "negotiation",
+        round: Some(2),
+        arbiter: None,
+        by: None,
+        decision: None,
+        decision_words: None,
+        since: Moment(50_000),
+    };
+    let over = ConflictRow { status: "lapsed", round: None, ..row.clone() };
+    let mut news = decided(Vec::new());
+    let mut board = (*news.board.unwrap()).clone();
+    board.needs_you.clear();
+    board.conflicts = vec![row, over];
+    news.board = Some(Arc::new(board));
+    let mut screen = screen();
+    screen.size = (24, 80);
+    screen.update(Arc::new(news));
+    let lines = shown(&screen);
+    let at = lines.iter().position(|line| line == "Disagreements (1)");
+    let at = at.unwrap_or_else(|| panic!("{lines:#?}"));
+    assert!(lines[at + 1].starts_with("· ann and ben  round 2 of 3; they disagree;"), "{lines:#?}");
+    press(&mut screen, "home");
+    for _ in 0..lines.len() {
+        if !matches!(screen.chosen(), Some(Item::Conflict(_))) {
+            press(&mut screen, "j");
+        }
+    }
+    assert!(
+        shown(&screen).join("\n").contains("── ann and ben: messages"),
+        "{:#?}",
+        shown(&screen)
+    );
+    press(&mut screen, "enter");
+    let text = shown(&screen).join("\n");
+    assert!(text.contains("ann and ben disagree") && text.contains("What they wrote"), "{text}");
+    assert!(text.contains("send ann TEXT --reply-to msg-0"), "{text}");
 }
 
 #[test]

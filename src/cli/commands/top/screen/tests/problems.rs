@@ -22,11 +22,8 @@ fn what_is_wrong_stands_below_what_needs_you_and_once() {
     board.members.extend([left("failed: exit code 7", 2), left("stopped", 1)]);
     let crashed = SessionId(uuid::Uuid::from_u128(2));
     let problem = |kind, member: Option<&str>, words: &str| Problem {
-        kind,
-        member: member.map(str::to_owned),
-        words: words.to_owned(),
-        since: None,
         session: (kind == ProblemKind::Crashed).then_some(crashed),
+        ..Problem::of(kind, member, words.to_owned())
     };
     board.problems = vec![
         problem(ProblemKind::Stuck, Some("ann"), "it does not end a cancelled turn"),
@@ -101,13 +98,8 @@ fn a_chosen_row_shows_its_whole_remedy() {
     let mut news = news();
     let mut board = (*news.board.unwrap()).clone();
     board.needs_you.clear();
-    board.problems = vec![Problem {
-        kind: ProblemKind::WakeFailed,
-        member: Some("cat".to_owned()),
-        words: "its turn failed: \"401 Unauthorized\", so 1 message is unread".to_owned(),
-        since: None,
-        session: None,
-    }];
+    let why = "its turn failed: \"401 Unauthorized\", so 1 message is unread".to_owned();
+    board.problems = vec![Problem::of(ProblemKind::WakeFailed, Some("cat"), why)];
     news.board = Some(Arc::new(board));
     let mut screen = screen();
     screen.update(Arc::new(news));
@@ -134,13 +126,8 @@ fn a_problem_of_a_member_without_a_row_has_the_words_of_its_last_task() {
     let mut news = news();
     let mut board = (*news.board.unwrap()).clone();
     board.needs_you.clear();
-    board.problems = vec![Problem {
-        kind: ProblemKind::Crashed,
-        member: Some("dan".to_owned()),
-        words: "failed: exit code 7".to_owned(),
-        since: None,
-        session: None,
-    }];
+    let why = "failed: exit code 7".to_owned();
+    board.problems = vec![Problem::of(ProblemKind::Crashed, Some("dan"), why)];
     board.tasks.push(task("dan", "edit"));
     news.board = Some(Arc::new(board));
     let mut screen = screen();
