@@ -140,6 +140,11 @@ impl Bus {
         self.core().log.host()
     }
 
+    /// Says whether this host is cut off from the team (see `link_host::is_cut_off`). None if it has no contact yet, or needs none.
+    pub fn is_cut_off(&self) -> Option<bool> {
+        link_host::is_cut_off(&self.shared)
+    }
+
     /// Says whether a session's processes can be looked at from here: those of another host cannot.
     pub fn is_of_this_host(&self, session: SessionId) -> bool {
         let core = self.core();

@@ -2,7 +2,7 @@
 //!
 //! The core is locked while a command is decided and written, but never across an await or the sync that acknowledges it.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
@@ -35,6 +35,8 @@ pub(crate) struct BusShared {
     pub(crate) is_linking: AtomicBool,
     /// Whether this process has the turn to link its host to the others.
     pub(crate) is_keeper: AtomicBool,
+    /// When this process last saw that the server is down, in milliseconds since the machine was started; 0 if never.
+    pub(crate) server_down_ms: AtomicU64,
     /// The last failure to read the log that no command could report.
     pub(crate) trouble: ReadTrouble,
 }
@@ -52,6 +54,7 @@ impl BusShared {
             queue: Mutex::default(),
             is_linking: AtomicBool::new(false),
             is_keeper: AtomicBool::new(false),
+            server_down_ms: AtomicU64::new(0),
             trouble: ReadTrouble::default(),
         }
     }

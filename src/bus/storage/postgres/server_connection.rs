@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::future::poll_fn;
+use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -130,6 +131,19 @@ impl Failed {
         }
     }
 
+    /// Says whether the server or its machine answers that it does not serve now: it starts, stops, or is not there.
+    fn says_it_is_down(&self) -> bool {
+        use std::error::Error as _;
+        let Self::Server(error) = self else { return false };
+        let kind = error.source().and_then(|source| source.downcast_ref::<io::Error>());
+        let is_not_there = kind.is_some_and(|error| {
+            matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound)
+        });
+        let stops =
+            [&SqlState::ADMIN_SHUTDOWN, &SqlState::CRASH_SHUTDOWN, &SqlState::CANNOT_CONNECT_NOW];
+        is_not_there || error.code().is_some_and(|code| stops.contains(&code))
+    }
+
     /// Says whether the server has certainly not done what it was asked.
     pub(super) fn is_refused(&self) -> bool {
         !self.may_pass()
@@ -224,7 +238,7 @@ impl Connection {
 
     pub(super) fn error(&self, failed: Failed) -> LogError {
         let server = self.address.shown.clone();
-        let is_refused = failed.is_refused();
+        let (is_refused, is_down) = (failed.is_refused(), failed.says_it_is_down());
         let reason = match failed {
             Failed::Server(error) => said(&error),
             Failed::Late => "no answer came in time".to_owned(),
@@ -233,7 +247,7 @@ impl Connection {
         if is_refused {
             LogError::Unfit { server, reason }
         } else {
-            LogError::Away { server, reason }
+            LogError::Away { server, reason, is_down }
         }
     }
 }
