@@ -21,10 +21,10 @@ use crate::bus::background::{
 };
 use crate::bus::error::BusError;
 use crate::bus::rules::{Command, DeadSession, Operation};
-use crate::bus::shared::{BusShared, Core, Receipt, no_thread};
+use crate::bus::shared::{Act, BusShared, Core, Receipt, no_thread};
 use crate::bus::state::State;
 use crate::bus::storage::session_standing::standing;
-use crate::bus::storage::{Log, Presence};
+use crate::bus::storage::{Log, LogError, Presence};
 use crate::domain::ids::{CallId, CommandId, SessionId};
 use crate::domain::member::Host;
 use crate::domain::time::Now;
@@ -65,7 +65,17 @@ impl Bus {
         received: Vec<CallId>,
         operation: Operation,
     ) -> Result<Receipt, BusError> {
-        self.submit_as(random_ids::command(), by, received, operation).await
+        if self.shared.order.is_none() {
+            return self.submit_as(random_ids::command(), by, received, operation).await;
+        }
+        // A server may not have acknowledged the same act, which then is the same command.
+        let act = Act::of(by, &operation);
+        let id = self.shared.unsettled.take(&act).unwrap_or_else(random_ids::command);
+        let outcome = self.submit_as(id, by, received, operation).await;
+        if let Err(BusError::Log(LogError::OutcomeUnknown { .. })) = &outcome {
+            self.shared.unsettled.keep(act, id);
+        }
+        outcome
     }
 
     /// Performs an operation under a given id. A command happens once per id, however earlier attempts ended.

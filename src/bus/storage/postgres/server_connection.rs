@@ -43,6 +43,8 @@ pub(super) struct Connection {
     session: Option<Session>,
     /// That something new has come without being asked for.
     news: Arc<Notify>,
+    /// Whether the last use had a connection, so that the server may have done what it was asked.
+    pub(super) has_asked: bool,
     /// What is to be said to the server at the beginning of each connection.
     pub(super) greeting: Option<String>,
 }
@@ -171,7 +173,14 @@ impl Connection {
             reason: error.to_string(),
         })?;
         let news = Arc::default();
-        Ok(Self { runtime: Some(runtime), address, session: None, news, greeting: None })
+        Ok(Self {
+            runtime: Some(runtime),
+            address,
+            session: None,
+            news,
+            has_asked: false,
+            greeting: None,
+        })
     }
 
     /// Uses the connection until it has an answer, with an error that says what happened to the server.
@@ -199,15 +208,18 @@ impl Connection {
         until: Instant,
         work: impl AsyncFn(&Session) -> Result<T, tokio_postgres::Error>,
     ) -> Result<T, Failed> {
-        let Self { runtime: Some(runtime), address, session, news, greeting } = self else {
+        let Self { runtime: Some(runtime), address, session, news, has_asked, greeting } = self
+        else {
             return Err(Failed::Late);
         };
+        *has_asked = false;
         let done = runtime.block_on(async {
             let work = async {
                 let usable = match session.take().filter(|session| !session.client.is_closed()) {
                     Some(session) => session,
                     None => connect(&address.config, news, greeting.as_deref()).await?,
                 };
+                *has_asked = true;
                 let done = work(&usable).await;
                 if !usable.client.is_closed() {
                     *session = Some(usable);

@@ -98,3 +98,33 @@ async fn agents_of_a_machine_that_is_cut_off_are_held_until_it_is_back_or_found_
     far.close().await;
     lead.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_model_repeats_because_the_acknowledgement_was_lost_happens_once() {
+    let Some(server) = tokio::task::block_in_place(postgres_server::TestServer::start) else {
+        println!("skipped: no PostgreSQL is installed");
+        return;
+    };
+    let (here, there) = (Stage::new(""), Stage::new(""));
+    let link = Link::to(server.directory());
+    for (stage, address) in [(&here, server.address()), (&there, link.address())] {
+        command(stage, &["bus", "init", &address, "--team", "once"]);
+    }
+    let (ann, ben) = (here.peer("ann").await, there.peer("ben").await);
+    let words = json!({ "to": "ann", "content": "exactly once" });
+    let first = json!({ "to": "ann", "content": "the connection is open" });
+    ben.call("send_message", first).await;
+    link.lose_answers();
+    let unknown = ben.refused("send_message", words.clone()).await;
+    assert!(unknown.contains("it is unknown whether this took effect"), "{unknown}");
+    link.heal();
+    ben.call("send_message", words.clone()).await;
+    ben.call("send_message", json!({ "to": "ann", "content": "the end" })).await;
+    let mut heard = String::new();
+    while !heard.contains("the end") {
+        heard += &ann.call("wait_for_message", json!({ "timeout_seconds": 60 })).await.to_string();
+    }
+    assert_eq!(heard.matches("exactly once").count(), 1, "{heard}");
+    ann.close().await;
+    ben.close().await;
+}
