@@ -131,8 +131,23 @@ pub const POLL_SERVER: Duration = Duration::from_secs(1);
 /// The lease of a machine beats.
 pub const HOST_BEAT: Duration = Duration::from_secs(2);
 
+/// The server answers a beat. It is shorter than other deadlines: who fails to beat has to know in time.
+pub const HOST_ANSWER: Duration = Duration::from_secs(2);
+
 /// Another process renews the lease of a machine in the place of one that has not done so for this time.
-pub const HOST_STANDS_STILL: Duration = Duration::from_secs(6);
+pub const HOST_STANDS_STILL: Duration = Duration::from_secs(3);
+
+/// A machine holds its agents once no beat was answered for this time, because the others may find it dead soon after.
+pub const HOST_CUT_OFF: Duration = Duration::from_secs(6);
+
+/// The same where the server is down, so that the others cannot find it dead either: but a firewall can say so, too.
+pub const HOST_CUT_OFF_AT_LAST: Duration = Duration::from_secs(25);
+
+/// A session looks this often whether the other machines have found its own dead, so that it has to join again.
+pub const LOOK_FOR_BURIAL: Duration = Duration::from_secs(2);
+
+/// A bridge looks this often whether its machine is cut off.
+pub const LOOK_FOR_CUT_OFF: Duration = Duration::from_millis(250);
 
 /// A machine buries another only after it has itself seen that it is silent for this time.
 pub const HOST_WATCHED: Duration = Duration::from_secs(4);

@@ -1,5 +1,6 @@
 //! The membership of a server: it is taken while the server already answers its client, and taken again after a failure.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use futures::FutureExt;
@@ -16,6 +17,11 @@ use crate::sys::mutex::lock;
 /// The pending or finished attempt to take the membership.
 type Taking = Shared<BoxFuture<'static, Result<Membership, ToolError>>>;
 
+/// What a model is told with its first call after that.
+const FOUND_DEAD: &str = "The server of the team did not hear from this machine for too long, so the team has found it dead: \
+    your agents were ended, their tasks are interrupted, and what you had claimed is free for others. You are in the team again. \
+    Look at what has changed, and call again.";
+
 /// The membership of a server. Cheap to clone.
 #[derive(Clone)]
 pub struct LazyMembership {
@@ -25,6 +31,8 @@ pub struct LazyMembership {
 struct Inner {
     take: Box<dyn Fn() -> BoxFuture<'static, Result<Membership, ToolError>> + Send + Sync>,
     taking: Mutex<Taking>,
+    /// That the membership was taken again because the machine was found dead, and nobody was told so yet.
+    was_found_dead: AtomicBool,
 }
 
 impl LazyMembership {
@@ -35,7 +43,7 @@ impl LazyMembership {
     {
         let take = Box::new(move || take().boxed());
         let taking = Mutex::new(take().shared());
-        Self { shared: Arc::new(Inner { take, taking }) }
+        Self { shared: Arc::new(Inner { take, taking, was_found_dead: AtomicBool::new(false) }) }
     }
 
     /// Makes one from a membership that is taken already.
@@ -69,18 +77,41 @@ impl LazyMembership {
 
     /// Handles a failed call: after the bus was removed the membership is void, and the next call takes one on the new bus.
     pub(super) fn call_failed(&self, error: &ToolError) {
-        let is_void = match error {
-            ToolError::Bus(BusError::Log(LogError::Removed)) => true,
-            // A machine that was out of reach for too long: its sessions have ended, and their clients go on.
-            ToolError::Bus(BusError::Refused(Refusal::Left)) => {
-                self.current().is_some_and(|current| current.bus().host().is_some())
+        match error {
+            ToolError::Bus(BusError::Log(LogError::Removed)) => {
+                let taking = self.taking().clone();
+                self.renew(&taking);
             }
-            _ => false,
-        };
-        if is_void {
-            let taking = self.taking().clone();
-            self.renew(&taking);
+            ToolError::Bus(BusError::Refused(Refusal::Left)) => self.join_again_if_found_dead(),
+            _ => {}
         }
+    }
+
+    /// Joins again whenever the other machines have found this one dead, until the server ends.
+    pub async fn keep_joined(self) {
+        loop {
+            tokio::time::sleep(wait_times::LOOK_FOR_BURIAL).await;
+            self.join_again_if_found_dead();
+        }
+    }
+
+    /// Joins again after a machine was out of reach for too long: its sessions have ended, and their clients go on.
+    fn join_again_if_found_dead(&self) {
+        let taking = self.taking().clone();
+        let taken = taking.peek().and_then(|outcome| outcome.as_ref().ok());
+        let Some(dead) = taken.filter(|taken| taken.was_found_dead()) else { return };
+        // Its name is free with its presence.
+        dead.bus().release(dead.session());
+        self.shared.was_found_dead.store(true, Ordering::Release);
+        self.renew(&taking);
+    }
+
+    /// Says, once, that the membership is another one than the model knows.
+    pub(super) fn tell_if_found_dead(&self) -> Result<(), ToolError> {
+        if !self.shared.was_found_dead.swap(false, Ordering::AcqRel) {
+            return Ok(());
+        }
+        Err(ToolError::Unavailable(FOUND_DEAD.to_owned()))
     }
 
     fn renew(&self, failed: &Taking) {

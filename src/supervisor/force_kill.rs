@@ -32,7 +32,7 @@ pub(super) fn include(pid: u32, control_socket: &Arc<UnixStream>) {
 pub fn kill_all_children() {
     for pid in adopted_orphans::own_children() {
         let killed = match control_socket(pid) {
-            Some(socket) => order_to_kill(pid, &socket),
+            Some(socket) => give(pid, &socket, Order::Kill),
             None if process::peek_child(pid) == ChildState::NotOurs => Ok(()),
             None => process::signal_group(pid, Signal::SIGKILL),
         };
@@ -50,8 +50,18 @@ fn control_socket(shim: u32) -> Option<Arc<UnixStream>> {
     sockets.filter_map(|(_, socket)| socket.upgrade()).next_back()
 }
 
-fn order_to_kill(shim: u32, mut socket: &UnixStream) -> std::io::Result<()> {
-    socket.write_all(&[Order::Kill.byte()])?;
-    // A stopped shim acts only after SIGCONT.
+/// Gives an order to all shims.
+pub(super) fn order_all(order: Order) {
+    for (pid, socket) in shims().iter() {
+        let Some(socket) = socket.upgrade() else { continue };
+        if let Err(error) = give(*pid, &socket, order) {
+            tracing::debug!(pid, %error, "cannot reach a shim");
+        }
+    }
+}
+
+fn give(shim: u32, mut socket: &UnixStream, order: Order) -> std::io::Result<()> {
+    socket.write_all(&[order.byte()])?;
+    // A stopped shim acts only after SIGCONT. It leads a group of its own, and is not reaped while its socket is held.
     process::signal_group(shim, Signal::SIGCONT)
 }

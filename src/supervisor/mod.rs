@@ -12,6 +12,8 @@
 //! or its session, even when this process is killed. When the shim is killed, this process adopts the descendants, if it adopts
 //! orphans (`adopt_orphans`). A direct child (folder `direct`) ends with its group alone, and may outlive this process.
 //!
+//! All children can be held, and go on later (`hold_children`).
+//!
 //! A process that exits at once kills all its children without waiting for their ends (`kill_all_children`).
 //!
 //! `end_remains` kills the processes left by a bridge and its shims that died together (folder `leftovers`).
@@ -24,6 +26,7 @@ mod direct;
 mod leftovers;
 mod shim;
 mod force_kill;
+pub mod hold_children;
 mod child_signal_deadlines;
 mod spawn;
 mod spawn_error;

@@ -15,6 +15,11 @@ pub fn now() -> Now {
     }
 }
 
+/// Returns the milliseconds since the machine was started, those of its sleep included. All processes share this clock, too.
+pub fn since_start_ms() -> u64 {
+    milliseconds(AWAKE_OR_ASLEEP)
+}
+
 /// Returns the minute of the day where the user is, by the system's time zone.
 pub fn local_minute_of_day() -> u32 {
     let now = chrono::Local::now();
@@ -28,9 +33,18 @@ const STEADY: ClockId = ClockId::CLOCK_MONOTONIC;
 #[cfg(target_os = "macos")]
 const STEADY: ClockId = ClockId::from_raw(nix::libc::CLOCK_UPTIME_RAW);
 
-/// Returns the milliseconds of that clock.
+/// The clock that runs on in the machine's sleep.
+#[cfg(target_os = "linux")]
+const AWAKE_OR_ASLEEP: ClockId = ClockId::CLOCK_BOOTTIME;
+#[cfg(not(target_os = "linux"))]
+const AWAKE_OR_ASLEEP: ClockId = ClockId::CLOCK_MONOTONIC;
+
 fn monotonic_ms() -> u64 {
-    let time = clock_gettime(STEADY).expect("the clock exists on every supported system");
+    milliseconds(STEADY)
+}
+
+fn milliseconds(clock: ClockId) -> u64 {
+    let time = clock_gettime(clock).expect("the clock exists on every supported system");
     let (seconds, nanoseconds) = (time.tv_sec(), time.tv_nsec());
     u64::try_from(seconds).unwrap_or(0) * 1000 + u64::try_from(nanoseconds).unwrap_or(0) / 1_000_000
 }

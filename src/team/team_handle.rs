@@ -1,14 +1,14 @@
 //! The team of one bridge: it starts actors, and writes requests to agents, whichever bridge holds them.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::future::join_all;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use super::agent::context::AgentContext;
 use super::agent::lifetime;
@@ -19,6 +19,7 @@ use super::error::TeamError;
 use super::launch::Launch;
 use super::permissions::user_reachable::UserReachable;
 use super::stop::end_without_bus::{Ends, OwnEnd};
+use super::stop::hold_when_cut_off::hold_when_cut_off;
 use super::turn::doing_now::DoingNow;
 use crate::acp::AcpSessionId;
 use crate::bus::rules::Operation;
@@ -59,6 +60,8 @@ pub(super) struct Inner {
     pub(super) printed: PrintedByAgents,
     /// What its agents are doing.
     pub(super) doing: DoingNow,
+    /// Holds its agents while its machine is cut off, from its first agent on.
+    holding: OnceLock<AbortOnDropHandle<()>>,
 }
 
 impl Team {
@@ -82,6 +85,7 @@ impl Team {
             offers: Offers::default(),
             printed: PrintedByAgents::default(),
             doing: DoingNow::default(),
+            holding: OnceLock::new(),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -101,6 +105,7 @@ impl Team {
 
     /// Starts the actor of an agent that is on the bus as starting; `earlier` is the session to resume.
     pub(super) fn start(&self, mut agent: AgentContext, earlier: Option<AcpSessionId>) {
+        self.hold_when_cut_off();
         let (membership, session) = (agent.membership.clone(), agent.session());
         let (force_stop, ends) = (self.force_stop(), self.inner.ends.clone());
         let OwnEnd { force, gone } = ends.begin(session, &force_stop);
@@ -118,6 +123,19 @@ impl Team {
                 lifetime::leave(&mut Unwritten::default(), &membership, leaving, &force_stop).await;
             }
             ends.forget(session);
+        });
+    }
+
+    /// On a bus that several machines share, makes sure that the agents do not work while others may have got their tasks.
+    fn hold_when_cut_off(&self) {
+        let inner = &self.inner;
+        if inner.membership.bus().host().is_none() {
+            return;
+        }
+        inner.holding.get_or_init(|| {
+            let ended = [inner.closing.clone(), inner.force_stop.clone()];
+            let holding = hold_when_cut_off(inner.membership.bus().clone(), ended);
+            AbortOnDropHandle::new(tokio::spawn(holding))
         });
     }
 

@@ -15,6 +15,7 @@ pub(crate) mod commands;
 mod documents;
 pub(crate) mod ending;
 mod history;
+mod hosts;
 pub(crate) mod install;
 pub(crate) mod steer;
 mod stories;

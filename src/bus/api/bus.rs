@@ -21,10 +21,10 @@ use crate::bus::background::{
 };
 use crate::bus::error::BusError;
 use crate::bus::rules::{Command, DeadSession, Operation};
-use crate::bus::shared::{BusShared, Core, Receipt, no_thread};
+use crate::bus::shared::{Act, BusShared, Core, Receipt, no_thread};
 use crate::bus::state::State;
 use crate::bus::storage::session_standing::standing;
-use crate::bus::storage::{Log, Presence};
+use crate::bus::storage::{Log, LogError, Presence};
 use crate::domain::ids::{CallId, CommandId, SessionId};
 use crate::domain::member::Host;
 use crate::domain::time::Now;
@@ -65,7 +65,17 @@ impl Bus {
         received: Vec<CallId>,
         operation: Operation,
     ) -> Result<Receipt, BusError> {
-        self.submit_as(random_ids::command(), by, received, operation).await
+        if self.shared.order.is_none() {
+            return self.submit_as(random_ids::command(), by, received, operation).await;
+        }
+        // A server may not have acknowledged the same act, which then is the same command.
+        let act = Act::of(by, &operation);
+        let id = self.shared.unsettled.take(&act).unwrap_or_else(random_ids::command);
+        let outcome = self.submit_as(id, by, received, operation).await;
+        if let Err(BusError::Log(LogError::OutcomeUnknown { .. })) = &outcome {
+            self.shared.unsettled.keep(act, id);
+        }
+        outcome
     }
 
     /// Performs an operation under a given id. A command happens once per id, however earlier attempts ended.
@@ -138,6 +148,11 @@ impl Bus {
     /// Returns the host of this process, on a bus that several machines share.
     pub fn host(&self) -> Option<Host> {
         self.core().log.host()
+    }
+
+    /// Says whether this host is cut off from the team (see `link_host::is_cut_off`). None if it has no contact yet, or needs none.
+    pub fn is_cut_off(&self) -> Option<bool> {
+        link_host::is_cut_off(&self.shared)
     }
 
     /// Says whether a session's processes can be looked at from here: those of another host cannot.

@@ -14,8 +14,7 @@ use crate::bus::shared::Receipt;
 use crate::bus::state::State;
 use crate::domain::ids::{CallId, CommandId, SessionId};
 use crate::domain::limits;
-use crate::domain::member::{Departure, MemberKind, ProcessMark};
-
+use crate::domain::member::{Departure, HostId, MemberKind, ProcessMark};
 use crate::domain::name::Name;
 use crate::domain::wait_times;
 use crate::sys::mutex::lock;
@@ -54,6 +53,8 @@ pub struct Membership {
     claims: Claims,
     /// The longest answer that its model is shown, in bytes.
     answer_bytes: usize,
+    /// The host on which it has joined, on a bus that several machines share.
+    host: Option<HostId>,
 }
 
 impl Membership {
@@ -169,7 +170,10 @@ impl Membership {
     }
 
     fn of(bus: &Bus, session: SessionId) -> Result<Self, BusError> {
-        let name = bus.look(|state| state.session(session).map(|session| session.name.clone()));
+        let (name, host) = bus.look(|state| {
+            let name = state.session(session).map(|session| session.name.clone());
+            (name, state.host_of(session).map(|host| host.id))
+        });
         let name = name.ok_or(Refusal::Left)?;
         Ok(Self {
             bus: bus.clone(),
@@ -178,6 +182,7 @@ impl Membership {
             answered: Arc::default(),
             claims: Claims::default(),
             answer_bytes: limits::ANSWER_BYTES,
+            host,
         })
     }
 
@@ -208,6 +213,11 @@ impl Membership {
     /// Returns the member's name.
     pub fn name(&self) -> &Name {
         &self.name
+    }
+
+    /// Says whether the other machines have found that of this session dead: the session has ended, and this process goes on.
+    pub fn was_found_dead(&self) -> bool {
+        self.host.is_some() && self.host != self.bus.host().map(|host| host.id)
     }
 
     /// Refuses after the end of the session, so that its client learns of that instead of an empty inbox.

@@ -44,12 +44,17 @@ pub(crate) fn append_in_order(
                     }
                 }
                 ProposedCommand::Done => Some(Ok(())),
-                ProposedCommand::Refused(refusal) => Some(Err(refusal.into())),
+                ProposedCommand::Refused(refusal) => Some(Err(BusError::Refused(refusal))),
             };
             // What was decided holds if nothing newer has its place.
             let newer = pull(shared, order)?;
             match outcome {
-                Some(outcome) if newer == 0 => return outcome.map(|()| receipt),
+                Some(outcome) if newer == 0 => {
+                    outcome?;
+                    // Its line has its place, though nobody has said so: the acknowledgement was lost.
+                    receipt.events.extend(shared.events_of_done(command.id)?);
+                    return Ok(receipt);
+                }
                 _ if Instant::now() >= until => {
                     return Err(LogError::Busy { holder: "other machines".to_owned() }.into());
                 }

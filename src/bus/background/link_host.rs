@@ -14,11 +14,11 @@ use super::append_in_order::{append_in_order, pull};
 use crate::bus::error::BusError;
 use crate::bus::rules::{Command, DeadSession, Operation};
 use crate::bus::shared::{BusShared, Core, no_thread};
-use crate::bus::storage::{HostLease, HostLink, Presence, Sequencer, TeamOfHosts};
+use crate::bus::storage::{HostLease, HostLink, LogError, Presence, Sequencer, TeamOfHosts};
 use crate::domain::ids::SessionId;
 use crate::domain::member::HostId;
 use crate::domain::wait_times;
-use crate::sys::random_ids;
+use crate::sys::{clock, random_ids};
 
 /// Starts the thread for the first session of a process, if the bus is shared by several machines. It ends with the last handle of the
 /// bus.
@@ -38,6 +38,23 @@ pub(crate) fn start_once(shared: &Arc<BusShared>) -> Result<(), BusError> {
     let run = move || keep_linked(&shared, &*order, turn);
     let started = std::thread::Builder::new().name("bus-hosts".into()).spawn(run);
     started.map(drop).map_err(|error| no_thread(error).into())
+}
+
+/// Says whether this host has no contact to the server for so long that the others may find it dead soon. Its agents must not work on
+/// then: others may get their tasks. None if it never had contact.
+pub(crate) fn is_cut_off(shared: &BusShared) -> Option<bool> {
+    let since_beat = shared.core().log.since_host_beat()?;
+    let down_ms = shared.server_down_ms.load(Ordering::Acquire);
+    let since_down = clock::since_start_ms().saturating_sub(down_ms);
+    let since_down = (down_ms != 0).then(|| Duration::from_millis(since_down));
+    Some(is_too_long(since_beat, since_down))
+}
+
+/// Decides that by the time since the last beat that was answered, and since it was last seen that the server is down: nobody can bury
+/// anybody as long as it is.
+fn is_too_long(since_beat: Duration, since_down: Option<Duration>) -> bool {
+    let since_word = since_down.map_or(since_beat, |since| since.min(since_beat));
+    since_word >= wait_times::HOST_CUT_OFF || since_beat >= wait_times::HOST_CUT_OFF_AT_LAST
 }
 
 /// Gives the lease of this host back at the end of its process. If another process of the host goes on, its next beat takes it again.
@@ -90,7 +107,11 @@ fn keep_linked(shared: &Weak<BusShared>, order: &dyn Sequencer, mut turn: Option
         }
         shared.is_keeper.store(turn.is_some(), Ordering::Release);
         if turn.is_some() || is_stopped() {
-            match keeper.round(&shared) {
+            let round = keeper.round(&shared);
+            if let Err(BusError::Log(LogError::Away { is_down: true, .. })) = &round {
+                shared.server_down_ms.store(clock::since_start_ms(), Ordering::Release);
+            }
+            match round {
                 Ok(()) if std::mem::replace(&mut trouble, false) => {
                     tracing::warn!("the link to the other machines of the team is back");
                 }
@@ -116,7 +137,7 @@ struct Keeper<'a> {
 impl Keeper<'_> {
     /// Renews the lease if that is due, and brings what is new.
     fn round(&mut self, shared: &BusShared) -> Result<(), BusError> {
-        let until = Instant::now() + wait_times::SERVER;
+        let until = Instant::now() + wait_times::HOST_ANSWER;
         let since = self.last_beat.map(|last| last.elapsed());
         let next_seq = if since.is_none_or(|since| since >= wait_times::HOST_BEAT) {
             self.last_beat = Some(Instant::now());
@@ -145,6 +166,7 @@ impl Keeper<'_> {
         let Some(host) = shared.core().log.host() else {
             return Ok(0);
         };
+        let sent_ms = clock::since_start_ms();
         let TeamOfHosts { next_seq, is_buried, others } = self.link.beat(&host, until)?;
         if is_buried {
             tracing::warn!(
@@ -153,7 +175,7 @@ impl Keeper<'_> {
             shared.begin_host_anew()?;
             return Ok(next_seq);
         }
-        shared.core().log.note_host_beat();
+        shared.core().log.note_host_beat(sent_ms);
         for dead in self.watch.look(since, &others) {
             let is_buried = self.link.bury(dead.host.id, dead.beat, until)?;
             let sessions = sessions_of(shared, dead.host.id);
@@ -244,6 +266,19 @@ mod tests {
         assert!((30..=32).contains(&connected), "{connected}");
         let unknown = seconds_until_dead(&mut HostWatch::default(), None);
         assert_eq!(unknown, connected, "behind a pooler");
+    }
+
+    #[test]
+    fn a_host_is_cut_off_before_the_others_find_it_dead() {
+        let seconds = Duration::from_secs;
+        let (apart, silent) = (wait_times::HOST_APART, wait_times::HOST_SILENT);
+        let before =
+            |patience: Duration| patience.saturating_sub(wait_times::LOOK_FOR_CUT_OFF + seconds(1));
+        assert!(is_too_long(before(apart), None) && !is_too_long(seconds(5), None));
+        // A server that is down buries nobody, as long as its machine says so.
+        assert!(!is_too_long(seconds(20), Some(seconds(4))));
+        assert!(is_too_long(before(apart), Some(before(apart))));
+        assert!(is_too_long(before(silent), Some(seconds(0))), "a firewall may have said so");
     }
 
     #[test]

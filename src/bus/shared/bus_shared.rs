@@ -2,7 +2,7 @@
 //!
 //! The core is locked while a command is decided and written, but never across an await or the sync that acknowledges it.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
@@ -12,6 +12,7 @@ use super::core::{Core, ProposedCommand};
 use super::jobs::{Job, Queued};
 use super::read_trouble::ReadTrouble;
 use super::receipt::Receipt;
+use super::unsettled::Unsettled;
 use crate::bus::error::BusError;
 use crate::bus::event::Event;
 use crate::bus::replica::Replica;
@@ -35,6 +36,10 @@ pub(crate) struct BusShared {
     pub(crate) is_linking: AtomicBool,
     /// Whether this process has the turn to link its host to the others.
     pub(crate) is_keeper: AtomicBool,
+    /// When this process last saw that the server is down, in milliseconds since the machine was started; 0 if never.
+    pub(crate) server_down_ms: AtomicU64,
+    /// What members may repeat, because a server has not acknowledged it.
+    pub(crate) unsettled: Unsettled,
     /// The last failure to read the log that no command could report.
     pub(crate) trouble: ReadTrouble,
 }
@@ -52,6 +57,8 @@ impl BusShared {
             queue: Mutex::default(),
             is_linking: AtomicBool::new(false),
             is_keeper: AtomicBool::new(false),
+            server_down_ms: AtomicU64::new(0),
+            unsettled: Unsettled::default(),
             trouble: ReadTrouble::default(),
         }
     }
@@ -136,6 +143,11 @@ impl BusShared {
         self.publish(seq);
         self.show(&events);
         Ok(events)
+    }
+
+    /// Returns the events of a command that was done before (see `Core::events_of_done`).
+    pub(crate) fn events_of_done(&self, command: CommandId) -> Result<Vec<Event>, LogError> {
+        self.core().events_of_done(command)
     }
 
     /// Returns the seq of the next event, as far as this process knows, and the command of the last one.

@@ -11,8 +11,11 @@ use crate::bus::state::{Session, State};
 use crate::bus::storage::{
     Appended, Hold, Log, LogError, Mirror, Presence, Proposed, ProposedLine, SequencedLine, Verdict,
 };
-use crate::domain::ids::SessionId;
+use crate::domain::ids::{CommandId, SessionId};
 use crate::domain::time::Now;
+
+/// The entries that are read at once.
+const ENTRIES: usize = 256;
 
 /// The log, its replica, and the sessions of this process.
 pub(crate) struct Core {
@@ -120,6 +123,29 @@ impl Core {
             (Proposed::Refused, Some(reason)) => ProposedCommand::Refused(reason),
             (Proposed::Refused | Proposed::Nothing, _) => ProposedCommand::Done,
         })
+    }
+
+    /// Returns the events of a command that was done before; none if it was not, or had nothing to do.
+    pub(super) fn events_of_done(&mut self, command: CommandId) -> Result<Vec<Event>, LogError> {
+        if !self.replica.state.knows_command(command) {
+            return Ok(Vec::new());
+        }
+        // It is one of the last commands, so it is found soon.
+        for part in self.log.parts()?.into_iter().rev() {
+            let mut place = part;
+            loop {
+                let (entries, next) = self.log.read_after(place, ENTRIES)?;
+                if entries.is_empty() {
+                    break;
+                }
+                place = next;
+                let found = entries.into_iter().find(|(_, entry)| entry.id == command);
+                if let Some((_, entry)) = found {
+                    return Ok(entry.events);
+                }
+            }
+        }
+        Err(LogError::Gone)
     }
 
     /// Takes lines that have their place, and wakes the sessions of this machine that they concern. Returns their events.

@@ -5,6 +5,7 @@ mod core;
 mod jobs;
 pub(crate) mod read_trouble;
 mod receipt;
+mod unsettled;
 pub(crate) mod withdrawal;
 
 pub(crate) use self::bus_shared::BusShared;
@@ -13,3 +14,4 @@ pub(crate) use self::core::append_command;
 pub(crate) use self::core::{Core, ProposedCommand};
 pub(crate) use self::jobs::{Job, Queued, no_thread};
 pub use self::receipt::Receipt;
+pub(crate) use self::unsettled::Act;

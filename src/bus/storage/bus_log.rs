@@ -60,10 +60,10 @@ pub trait Log: Send {
         Ok(None)
     }
 
-    /// Notes that the lease of a mirror's host has been renewed.
-    fn note_host_beat(&self) {}
+    /// Notes that the lease of a mirror's host has been renewed, by a beat that was sent at this time since the machine was started.
+    fn note_host_beat(&self, _sent_ms: u64) {}
 
-    /// Returns how long that was ago; none if it is not known.
+    /// Returns how long ago that beat was sent, whichever process sent it; none if that is not known.
     fn since_host_beat(&self) -> Option<Duration> {
         None
     }

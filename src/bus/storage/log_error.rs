@@ -58,7 +58,12 @@ pub enum LogError {
     },
     /// The server that keeps the order of the bus cannot be reached.
     #[error("the server of the bus, {server}, cannot be reached: {reason}")]
-    Away { server: String, reason: String },
+    Away {
+        server: String,
+        reason: String,
+        /// Whether its machine says that it does not run, so that nobody can reach it.
+        is_down: bool,
+    },
     /// The server refuses to serve, or must not be used.
     #[error("cannot use the server of the bus, {server}: {reason}")]
     Unfit { server: String, reason: String },

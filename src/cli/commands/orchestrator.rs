@@ -204,12 +204,13 @@ async fn lead(
     )));
     let carrying =
         AbortOnDropHandle::new(tokio::spawn(carry(membership.clone(), team.clone(), own)));
+    let joining = AbortOnDropHandle::new(tokio::spawn(membership.clone().keep_joined()));
     let clearing = AbortOnDropHandle::new(tokio::spawn(forget_deleted_projects(
         membership.clone(),
         bus.clone(),
     )));
     serve_mcp::until_the_end_of_team(&server, &mut stop).await;
-    drop((keeping, alerting, carrying, clearing));
+    drop((keeping, alerting, carrying, joining, clearing));
     let adopted =
         if adopts { finish_adopting(&membership, &bus, stop.clone()).await } else { Ok(()) };
     team.shutdown(stop.force_stop(|line| tracing::warn!("{line}"))).await;

@@ -89,9 +89,10 @@ pub(crate) fn run(arguments: PeerArguments) -> Result<(), Failure> {
             let membership = LazyMembership::new(move || join(place.clone(), files.clone()));
             let carrying = take_across(membership.clone(), move || known.projects.get().cloned());
             let carrying = AbortOnDropHandle::new(tokio::spawn(carrying));
+            let joining = AbortOnDropHandle::new(tokio::spawn(membership.clone().keep_joined()));
             let server = endpoint_tools::server_of_peer(membership.clone(), &project.root, pushing);
             serve_mcp::until_the_end(&server, &mut stop).await;
-            drop(carrying);
+            drop((carrying, joining));
             serve_mcp::leave(&membership).await;
             Ok(())
         })

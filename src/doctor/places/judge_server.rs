@@ -68,7 +68,11 @@ mod tests {
         assert_eq!(level(Ok(report(Some(9))), 7), Level::Ok, "it is fetched");
         assert_eq!(level(Ok(report(Some(9))), 10), Level::Problem);
         assert_eq!(level(Ok(report(None)), 0), Level::Problem);
-        let away = LogError::Away { server: "db:5432/agents".into(), reason: "refused".into() };
+        let away = LogError::Away {
+            server: "db:5432/agents".into(),
+            reason: "refused".into(),
+            is_down: true,
+        };
         let finding = judge(&order, Err(away), 3);
         assert_eq!(finding.level, Level::Problem);
         assert!(finding.says.contains("cannot be reached"), "{}", finding.says);

@@ -42,7 +42,12 @@ impl Server {
             }
             () = context.ct.cancelled() => return Err(ToolError::Cancelled { tool: name }),
         };
-        membership.check_live()?;
+        if let Err(error) = membership.check_live().map_err(ToolError::from) {
+            self.shared.membership.call_failed(&error);
+            self.shared.membership.tell_if_found_dead()?;
+            return Err(error);
+        }
+        self.shared.membership.tell_if_found_dead()?;
         self.prove_tools(&membership);
         // This call proves that the client received the answers before it, whatever becomes of this one.
         let arrival = context.extensions.get::<Arrival>();

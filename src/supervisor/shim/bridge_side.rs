@@ -21,6 +21,7 @@ use crate::supervisor::child::{ChildShared, End, Exit, Supervised};
 use crate::supervisor::child_signal_deadlines::{SignalDeadlines, SignalsSent};
 use crate::supervisor::child_spec::{ChildSpec, Pipes, Shim};
 use crate::supervisor::force_kill;
+use crate::supervisor::hold_children;
 use crate::supervisor::leftovers::adopted_orphans::{self, OwnChild};
 use crate::supervisor::spawn_error::{ShimFailure, SpawnError, explain};
 use crate::supervisor::stderr_tail::{Tail, drain, end_of};
@@ -85,6 +86,7 @@ pub(crate) async fn spawn(
         Err(_) => return Err(failed(ShimFailure::Late(wait_times::SHIM_START))),
     };
 
+    hold_children::hold_newcomer();
     let (deadlines, deadlines_receiver) = watch::channel(SignalDeadlines::default());
     let (end, ends) = watch::channel(None);
     let shim = Some((own.pid(), process::start_time(own.pid())));

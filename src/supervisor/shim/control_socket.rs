@@ -12,6 +12,10 @@ pub(crate) enum Order {
     Terminate,
     /// Kill all descendants of the shim.
     Kill,
+    /// Suspend all descendants of the shim that belong to the agent.
+    Hold,
+    /// Let them go on.
+    GoOn,
 }
 
 impl Order {
@@ -19,6 +23,8 @@ impl Order {
         match self {
             Order::Terminate => b't',
             Order::Kill => b'k',
+            Order::Hold => b'h',
+            Order::GoOn => b'g',
         }
     }
 
@@ -27,6 +33,8 @@ impl Order {
         match byte {
             b't' => Some(Order::Terminate),
             b'k' => Some(Order::Kill),
+            b'h' => Some(Order::Hold),
+            b'g' => Some(Order::GoOn),
             _ => None,
         }
     }
@@ -117,7 +125,7 @@ mod tests {
             let line = line.strip_suffix('\n').unwrap();
             assert_eq!(ShimReport::of(line), Some(report));
         }
-        for order in [Order::Terminate, Order::Kill] {
+        for order in [Order::Terminate, Order::Kill, Order::Hold, Order::GoOn] {
             assert_eq!(Order::of(order.byte()), Some(order));
         }
     }

@@ -3,4 +3,5 @@
 
 pub(crate) mod bridge_side;
 pub(crate) mod control_socket;
+mod held_processes;
 pub mod shim_process;

@@ -15,6 +15,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use super::control_socket::{Order, ShimReport};
+use super::held_processes::Held;
 use crate::domain::{env_vars, grace_periods};
 use crate::supervisor::child::Exit;
 use crate::sys::backoff::Backoff;
@@ -97,6 +98,7 @@ struct Shim {
     /// The agent's control group, if the system allows one.
     cgroup: Option<Cgroup>,
     hunt: Hunt,
+    held: Held,
     /// The agent's presence lock, which is free only after the end of this process too.
     _presence: Option<OwnedFd>,
 }
@@ -140,6 +142,7 @@ impl Shim {
             stage: Stage::Running,
             cgroup,
             hunt: Hunt::default(),
+            held: Held::default(),
             _presence: presence,
         };
         shim.report(&ShimReport::Started { pid: agent });
@@ -242,7 +245,9 @@ impl Shim {
             Ok(1..) => match Order::of(order[0]) {
                 Some(Order::Terminate) => self.terminate(None),
                 Some(Order::Kill) => self.kill(),
-                None => {}
+                Some(Order::Hold) if self.stage == Stage::Running => self.held.hold(),
+                Some(Order::GoOn) => self.held.go_on(),
+                Some(Order::Hold) | None => {}
             },
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             // The bridge is dead, or can no longer be reached.
@@ -253,8 +258,12 @@ impl Shim {
         }
     }
 
-    /// Sends SIGTERM to the agent's group. A further call only ever shortens the grace period.
+    /// Sends SIGTERM to the agent's group. A further call only ever shortens the grace period. An agent that is held has none: it must not
+    /// work on.
     fn terminate(&mut self, grace: Option<Duration>) {
+        if self.held.is_holding() {
+            return self.kill();
+        }
         let until = grace.map(|grace| Instant::now() + grace);
         match self.stage {
             Stage::Running => {

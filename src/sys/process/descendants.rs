@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::time::Duration;
 
-use rustix::process::{Pid, WaitOptions, WaitStatus};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 
 use super::proc_stat;
 use crate::sys::process;
@@ -18,7 +18,21 @@ pub struct Relative {
     pub group: u32,
     /// Whether it lives. A dead one waits to be reaped by its parent.
     pub lives: bool,
+    /// Whether a signal has suspended it.
+    pub is_suspended: bool,
     started: u64,
+}
+
+impl Relative {
+    fn of(pid: u32, stat: &proc_stat::Stat) -> Self {
+        let proc_stat::Stat { group, lives, is_suspended, started, .. } = *stat;
+        Self { pid, group, lives, is_suspended, started }
+    }
+
+    /// Says whether it is the same process, whatever it does now.
+    pub fn is(&self, other: &Self) -> bool {
+        (self.pid, self.started) == (other.pid, other.started)
+    }
 }
 
 /// Makes the orphans among the descendants of this process its children, instead of the init process's.
@@ -46,9 +60,7 @@ pub fn descendants(ancestors: &[u32]) -> Vec<Relative> {
     let mut children: BTreeMap<u32, Vec<Relative>> = BTreeMap::new();
     for pid in proc_stat::pids() {
         if let Some(stat) = proc_stat::stat(pid) {
-            let relative =
-                Relative { pid, group: stat.group, lives: stat.lives, started: stat.started };
-            children.entry(stat.parent).or_default().push(relative);
+            children.entry(stat.parent).or_default().push(Relative::of(pid, &stat));
         }
     }
     let mut found = Vec::new();
@@ -110,19 +122,14 @@ pub fn ancestors_and_self() -> BTreeSet<u32> {
 }
 
 fn relative(pid: u32) -> Option<Relative> {
-    proc_stat::stat(pid).map(|stat| Relative {
-        pid,
-        group: stat.group,
-        lives: stat.lives,
-        started: stat.started,
-    })
+    proc_stat::stat(pid).map(|stat| Relative::of(pid, &stat))
 }
 
-/// Sends SIGKILL to exactly this process, never to a later one with the same pid. A process that is gone is a success.
+/// Sends a signal to exactly this process, never to a later one with the same pid. A process that is gone is a success.
 #[cfg(target_os = "linux")]
-pub fn kill(relative: Relative) -> io::Result<()> {
+fn signal(relative: Relative, signal: Signal) -> io::Result<()> {
     use rustix::io::Errno;
-    use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+    use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
 
     let Some(pid) = raw(relative.pid) else {
         return Ok(());
@@ -132,7 +139,7 @@ pub fn kill(relative: Relative) -> io::Result<()> {
         Err(Errno::SRCH) => return Ok(()),
         // Before Linux 5.3: between the check and the signal the pid could be reused, which nothing there prevents.
         Err(Errno::NOSYS) if process::start_time(relative.pid) == Some(relative.started) => {
-            return Ok(rustix::process::kill_process(pid, Signal::KILL)?);
+            return Ok(rustix::process::kill_process(pid, signal)?);
         }
         Err(error) => return Err(error.into()),
     };
@@ -140,7 +147,7 @@ pub fn kill(relative: Relative) -> io::Result<()> {
     if process::start_time(relative.pid) != Some(relative.started) {
         return Ok(());
     }
-    match pidfd_send_signal(&held, Signal::KILL) {
+    match pidfd_send_signal(&held, signal) {
         Ok(()) | Err(Errno::SRCH) => Ok(()),
         Err(error) => Err(error.into()),
     }
@@ -148,8 +155,23 @@ pub fn kill(relative: Relative) -> io::Result<()> {
 
 /// Does nothing: no relatives are known here.
 #[cfg(not(target_os = "linux"))]
-pub fn kill(_relative: Relative) -> io::Result<()> {
+fn signal(_relative: Relative, _signal: Signal) -> io::Result<()> {
     Ok(())
+}
+
+/// Sends SIGKILL to exactly this process.
+pub fn kill(relative: Relative) -> io::Result<()> {
+    signal(relative, Signal::KILL)
+}
+
+/// Suspends exactly this process, which cannot prevent it.
+pub fn suspend(relative: Relative) -> io::Result<()> {
+    signal(relative, Signal::STOP)
+}
+
+/// Lets a suspended process go on.
+pub fn go_on(relative: Relative) -> io::Result<()> {
+    signal(relative, Signal::CONT)
 }
 
 /// The result of reaping.
@@ -209,7 +231,7 @@ mod tests {
         let mine = |relative: &Relative| relative.pid == child.id();
         let found = descendants(&[std::process::id()]).into_iter().find(mine);
         let found = found.expect("it is a child of this process");
-        assert!(children().contains(&found));
+        assert!(children().iter().any(|child| child.is(&found)));
 
         let stranger = Relative { started: found.started + 1, ..found };
         kill(stranger).unwrap();

@@ -29,6 +29,7 @@ use crate::domain::member::{Departure, Tools};
 use crate::domain::task::TaskStatus;
 use crate::domain::text::redact::Hidden;
 use crate::domain::wait_times;
+use crate::supervisor::hold_children;
 use crate::sys::random_ids;
 use crate::team::permissions::open_questions::OpenQuestions;
 use crate::team::results::session_cost::{SessionCost, at_start_of_process};
@@ -276,7 +277,8 @@ impl Actor {
         let counts = self.process.connection.line_counts();
         let so_far = counts.lines + counts.oversize;
         if let Some(turn) = &mut self.turn
-            && turn.heard_so_far != so_far
+            // One that is held cannot be heard.
+            && (turn.heard_so_far != so_far || hold_children::is_holding())
         {
             turn.heard_so_far = so_far;
             turn.heard = now;

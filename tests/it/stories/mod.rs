@@ -7,4 +7,3 @@ mod kept_trace;
 mod lapsed_claims;
 mod over_http;
 mod review_without_relay;
-mod two_machines;

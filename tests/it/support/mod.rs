@@ -11,6 +11,8 @@ pub(crate) mod npm;
 pub(crate) mod postgres_server;
 pub(crate) mod schema_check;
 #[cfg(target_os = "linux")]
+pub(crate) mod server_link;
+#[cfg(target_os = "linux")]
 pub(crate) mod misbehaving_agents;
 
 pub(crate) use self::mcp_client::{Member, of_name};

@@ -261,27 +261,29 @@ impl Stage {
         self.processes().into_iter().filter(runs).collect()
     }
 
-    /// Returns all events of the log so far, in their order; none before there is a log.
-    pub(crate) fn events(&self) -> Vec<Value> {
+    /// Returns all lines of the log so far, in their order; none before there is a log.
+    pub(crate) fn log_lines(&self) -> Vec<Value> {
         let segments = match std::fs::read_dir(self.bus().join("log")) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Vec::new(),
             segments => segments.unwrap(),
         };
         let mut segments: Vec<_> = segments.map(|entry| entry.unwrap().path()).collect();
         segments.sort();
-        let mut events = Vec::new();
+        let mut all = Vec::new();
         for path in segments {
             let bytes = std::fs::read(path).unwrap();
             // A line that is still being written, or that a test damaged, is skipped.
             let lines = bytes.split(|byte| *byte == b'\n');
-            let entries = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
-            for mut entry in entries {
-                if let Some(Value::Array(mut of_one)) = entry.get_mut("events").map(Value::take) {
-                    events.append(&mut of_one);
-                }
-            }
+            all.extend(lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok()));
         }
-        events
+        all
+    }
+
+    /// Returns all events of the log so far, in their order.
+    pub(crate) fn events(&self) -> Vec<Value> {
+        let lines = self.log_lines().into_iter();
+        let events = lines.filter_map(|mut line| line.get_mut("events").map(Value::take));
+        events.filter_map(|events| events.as_array().cloned()).flatten().collect()
     }
 
     /// Returns all events of one kind.

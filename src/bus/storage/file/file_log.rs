@@ -12,6 +12,7 @@ use super::io_failure::failed;
 use super::log::file_write_turn::FileWriteTurn;
 use super::log::last_line::{LastLine, Tail};
 use super::log::{clean_up, retention, segments, snapshot, sync};
+use super::mirror::host_beat;
 use super::mirror::mirror_files::HOST_LOCK;
 use super::mirror::mirror_parts::MirrorParts;
 use super::origin::bus_origin;
@@ -27,7 +28,6 @@ use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::member::Host;
 use crate::domain::time::Now;
-use crate::sys::clock;
 use crate::sys::fs::disk::{self, Disk};
 use crate::sys::fs::file_lock::LockFile;
 
@@ -219,16 +219,14 @@ impl Log for FileLog {
         Ok(turn.map(|turn| Box::new(turn) as Box<dyn Send>))
     }
 
-    fn note_host_beat(&self) {
-        if let Err(error) = disk::touch_path(&self.directory.join(HOST_LOCK)) {
+    fn note_host_beat(&self, sent_ms: u64) {
+        if let Err(error) = host_beat::note(&self.directory, sent_ms) {
             tracing::debug!(%error, "failed to note the beat of the host");
         }
     }
 
     fn since_host_beat(&self) -> Option<Duration> {
-        let beat_ns = disk::touched_ns(&self.directory.join(HOST_LOCK)).ok()?;
-        let now_ns = i128::from(clock::now().wall_ms) * 1_000_000;
-        Some(Duration::from_nanos(u64::try_from(now_ns - beat_ns).unwrap_or(0)))
+        host_beat::since(&self.directory)
     }
 
     fn turn(&self) -> Arc<dyn WriteTurn> {

@@ -159,9 +159,14 @@ impl Sequencer for PostgresOrder {
             if failed.is_refused() {
                 return Err(connection.error(failed));
             }
-            was_sent = true;
+            was_sent |= connection.has_asked;
             if Instant::now() + PAUSE >= until {
-                let lost = connection.error(failed).to_string();
+                if !was_sent {
+                    return Err(connection.error(failed));
+                }
+                let lost = connection.error(failed);
+                let lost =
+                    format!("{lost}. The same call again, within 10 minutes, takes effect once");
                 let source = std::sync::Arc::new(std::io::Error::other(lost));
                 return Err(LogError::OutcomeUnknown { source });
             }

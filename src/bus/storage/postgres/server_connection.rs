@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::future::poll_fn;
+use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -42,6 +43,8 @@ pub(super) struct Connection {
     session: Option<Session>,
     /// That something new has come without being asked for.
     news: Arc<Notify>,
+    /// Whether the last use had a connection, so that the server may have done what it was asked.
+    pub(super) has_asked: bool,
     /// What is to be said to the server at the beginning of each connection.
     pub(super) greeting: Option<String>,
 }
@@ -130,6 +133,19 @@ impl Failed {
         }
     }
 
+    /// Says whether the server or its machine answers that it does not serve now: it starts, stops, or is not there.
+    fn says_it_is_down(&self) -> bool {
+        use std::error::Error as _;
+        let Self::Server(error) = self else { return false };
+        let kind = error.source().and_then(|source| source.downcast_ref::<io::Error>());
+        let is_not_there = kind.is_some_and(|error| {
+            matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound)
+        });
+        let stops =
+            [&SqlState::ADMIN_SHUTDOWN, &SqlState::CRASH_SHUTDOWN, &SqlState::CANNOT_CONNECT_NOW];
+        is_not_there || error.code().is_some_and(|code| stops.contains(&code))
+    }
+
     /// Says whether the server has certainly not done what it was asked.
     pub(super) fn is_refused(&self) -> bool {
         !self.may_pass()
@@ -157,7 +173,14 @@ impl Connection {
             reason: error.to_string(),
         })?;
         let news = Arc::default();
-        Ok(Self { runtime: Some(runtime), address, session: None, news, greeting: None })
+        Ok(Self {
+            runtime: Some(runtime),
+            address,
+            session: None,
+            news,
+            has_asked: false,
+            greeting: None,
+        })
     }
 
     /// Uses the connection until it has an answer, with an error that says what happened to the server.
@@ -185,15 +208,18 @@ impl Connection {
         until: Instant,
         work: impl AsyncFn(&Session) -> Result<T, tokio_postgres::Error>,
     ) -> Result<T, Failed> {
-        let Self { runtime: Some(runtime), address, session, news, greeting } = self else {
+        let Self { runtime: Some(runtime), address, session, news, has_asked, greeting } = self
+        else {
             return Err(Failed::Late);
         };
+        *has_asked = false;
         let done = runtime.block_on(async {
             let work = async {
                 let usable = match session.take().filter(|session| !session.client.is_closed()) {
                     Some(session) => session,
                     None => connect(&address.config, news, greeting.as_deref()).await?,
                 };
+                *has_asked = true;
                 let done = work(&usable).await;
                 if !usable.client.is_closed() {
                     *session = Some(usable);
@@ -224,7 +250,7 @@ impl Connection {
 
     pub(super) fn error(&self, failed: Failed) -> LogError {
         let server = self.address.shown.clone();
-        let is_refused = failed.is_refused();
+        let (is_refused, is_down) = (failed.is_refused(), failed.says_it_is_down());
         let reason = match failed {
             Failed::Server(error) => said(&error),
             Failed::Late => "no answer came in time".to_owned(),
@@ -233,7 +259,7 @@ impl Connection {
         if is_refused {
             LogError::Unfit { server, reason }
         } else {
-            LogError::Away { server, reason }
+            LogError::Away { server, reason, is_down }
         }
     }
 }

@@ -63,6 +63,11 @@ impl TestServer {
         format!("host={} user=bridge dbname=postgres", self.directory.display())
     }
 
+    /// Returns the directory of its socket.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
     /// Kills the server.
     pub(crate) fn kill(&mut self) {
         use std::io::Write as _;

@@ -11,7 +11,7 @@ use crate::support::{DEADLINE, Stage, postgres_server, until};
 const SCRIPT: &str = "";
 
 /// Runs a command line of the program in a project. Returns what it printed.
-fn command(stage: &Stage, arguments: &[&str]) -> String {
+pub(super) fn command(stage: &Stage, arguments: &[&str]) -> String {
     let ran = Command::new(env!("CARGO_BIN_EXE_cli-team-bridge"))
         .args(arguments)
         .current_dir(stage.project())

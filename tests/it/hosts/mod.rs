@@ -1,0 +1,8 @@
+//! Teams on several machines: projects with a mirror each, and a server between them.
+
+mod claim_history;
+#[cfg(target_os = "linux")]
+mod cut_off_machine;
+#[cfg(target_os = "linux")]
+mod random_faults;
+mod two_machines;
