@@ -1,8 +1,9 @@
 //! Random faults on several machines: hosts are killed, links are cut, the server is killed, while members race for requests, write
 //! messages and lead agents. Nothing acknowledged is lost, nothing is won twice, and nothing runs that others may do again.
 //!
-//! The run is small. `BRIDGE_CHAOS=large` has 10 hosts, links that are cut for up to a minute and 50 deaths of the server, and takes an
-//! hour. `BRIDGE_CHAOS_SEED` repeats the choices of a run, but not its timing.
+//! The run is small. `BRIDGE_CHAOS=large` has 10 hosts with 10 agents each, links that are cut for up to a minute and some 50 deaths of the
+//! server, and takes an hour; `BRIDGE_CHAOS_HOSTS`, `_AGENTS`, `_ROUNDS` and `_FAULTS` set other numbers. `BRIDGE_CHAOS_SEED` repeats the
+//! choices of a run, but not its timing.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -40,6 +41,8 @@ const AGAIN: Duration = Duration::from_millis(250);
 #[derive(Clone, Copy)]
 struct Size {
     hosts: usize,
+    /// The agents of each host.
+    agents: usize,
     rounds: usize,
     faults: usize,
     /// The longest cut of a link.
@@ -50,6 +53,7 @@ struct Size {
 
 const SMALL: Size = Size {
     hosts: 3,
+    agents: 1,
     rounds: 12,
     faults: 5,
     cut: Duration::from_secs(9),
@@ -58,11 +62,30 @@ const SMALL: Size = Size {
 
 const LARGE: Size = Size {
     hosts: 10,
+    agents: 10,
     rounds: 300,
-    faults: 150,
+    faults: 200,
     cut: Duration::from_secs(60),
     pause: Duration::from_secs(10),
 };
+
+impl Size {
+    fn of_run() -> Self {
+        let setting = |name: &str| std::env::var(name).ok();
+        let is_large = setting("BRIDGE_CHAOS").as_deref() == Some("large");
+        let of_size = if is_large { LARGE } else { SMALL };
+        let number = |name: &str, usual: usize| {
+            setting(name).map_or(usual, |number| number.parse().unwrap())
+        };
+        Self {
+            hosts: number("BRIDGE_CHAOS_HOSTS", of_size.hosts),
+            agents: number("BRIDGE_CHAOS_AGENTS", of_size.agents),
+            rounds: number("BRIDGE_CHAOS_ROUNDS", of_size.rounds),
+            faults: number("BRIDGE_CHAOS_FAULTS", of_size.faults),
+            ..of_size
+        }
+    }
+}
 
 /// Random numbers that a seed repeats.
 struct Chance(u64);
@@ -175,8 +198,13 @@ impl Host {
             let leading = Program::start(&self.stage, &["orchestrator", "--name", &lead]).await;
             let peering = Program::start(&self.stage, &["peer", "--name", &peer]).await;
             let (Some(leading), Some(peering)) = (leading, peering) else { continue };
-            let task = json!({ "agent": "scripted", "name": worker, "prompt": "tick" });
-            if !matches!(leading.insist("assign_task", task).await, Done::Died) {
+            let mut is_complete = true;
+            for agent in 0..size.agents {
+                let name = format!("{worker}x{agent}");
+                let task = json!({ "agent": "scripted", "name": name, "prompt": "tick" });
+                is_complete &= !matches!(leading.insist("assign_task", task).await, Done::Died);
+            }
+            if is_complete {
                 while round < size.rounds {
                     tokio::time::sleep(chance.within(size.pause)).await;
                     let has_died = self.play(&peering, &peer, (round, requests), seen).await;
@@ -236,7 +264,7 @@ async fn break_things(
         if is_over.load(Ordering::Relaxed) {
             break;
         }
-        let kind = match chance.below(3) {
+        let kind = match chance.below(4) {
             0 => {
                 host.kill();
                 "a host is killed"
@@ -246,6 +274,10 @@ async fn break_things(
                 tokio::time::sleep(chance.within(size.cut)).await;
                 host.link.heal();
                 "a link is cut"
+            }
+            2 => {
+                tokio::task::block_in_place(|| server.end_connections());
+                "all connections are ended"
             }
             _ => {
                 tokio::task::block_in_place(|| server.kill());
@@ -314,8 +346,7 @@ async fn nothing_is_lost_or_done_twice_while_hosts_links_and_the_server_break() 
         println!("skipped: no PostgreSQL is installed");
         return;
     };
-    let is_large = std::env::var("BRIDGE_CHAOS").is_ok_and(|size| size == "large");
-    let size = if is_large { LARGE } else { SMALL };
+    let size = Size::of_run();
     let drawn = random_ids::session().0.as_u64_pair().1;
     let seed = std::env::var("BRIDGE_CHAOS_SEED").map_or(drawn, |seed| seed.parse().unwrap()) | 1;
     println!("BRIDGE_CHAOS_SEED={seed}");

@@ -75,6 +75,18 @@ impl TestServer {
         self.shell.wait().unwrap();
     }
 
+    /// Ends all connections to the server, as an operator does.
+    pub(crate) fn end_connections(&self) {
+        let sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                   WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
+        let ended = Command::new(self.binaries.join("psql"))
+            .args(["--username=bridge", "--dbname=postgres", "--quiet", "--command", sql, "--host"])
+            .arg(&self.directory)
+            .stdout(Stdio::null())
+            .status();
+        assert!(ended.unwrap().success(), "psql");
+    }
+
     /// Starts a killed server anew.
     pub(crate) fn restart(&mut self) {
         self.shell = run(&self.binaries, &self.directory);
