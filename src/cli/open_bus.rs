@@ -134,6 +134,12 @@ pub(super) fn kept_by(directory: &Path) -> Result<KeptBy, LogError> {
     Ok(log.map_or(KeptBy::Nobody, |log| log.order().cloned().map_or(KeptBy::Files, KeptBy::Server)))
 }
 
+/// Brings the mirror of a shared bus up to date.
+pub(super) fn fetch(directory: &Path) -> Result<(), Failure> {
+    let Some(log) = open_own(directory)? else { return Ok(()) };
+    Bus::fetch_once(Box::new(log)).map_err(|error| error.to_string().into())
+}
+
 /// Brings the mirror of a shared bus up to date for a command that looks, unless a member's process here does so. Says why it could not.
 pub(super) fn fetch_for_window(directory: &Path) -> Option<String> {
     let log = open_own(directory).ok()??;

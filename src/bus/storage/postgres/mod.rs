@@ -11,6 +11,7 @@ mod server_address;
 mod server_connection;
 mod shared_sql;
 mod team_clock;
+mod team_transfer;
 #[cfg(test)]
 pub(crate) mod test_server;
 #[cfg(test)]
@@ -18,3 +19,4 @@ mod tests;
 
 pub use self::line_order::PostgresOrder;
 pub use self::schema::{KEEP_AND_BEGIN, ServerReport, inspect, make_team};
+pub use self::team_transfer::{CopiedLine, IncomingTeam, Leaving, close_team, each_line_of};

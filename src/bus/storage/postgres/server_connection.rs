@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Runtime;
 use tokio::sync::Notify;
-use tokio_postgres::config::SslMode;
+use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{
@@ -22,6 +22,7 @@ use tokio_postgres::{
 use super::encryption;
 use super::server_address::Address;
 use crate::bus::storage::LogError;
+use crate::domain::wait_times;
 
 /// The pause before another attempt to connect.
 pub(super) const PAUSE: Duration = Duration::from_millis(50);
@@ -108,6 +109,8 @@ pub(super) enum Failed {
     Server(tokio_postgres::Error),
     /// No answer came in time.
     Late,
+    /// The name of the server's machine leads nowhere.
+    Nameless(String),
     /// The server must not be used.
     Unfit(String),
 }
@@ -116,7 +119,8 @@ impl Failed {
     /// Says whether another attempt may go better: the connection broke, or the server starts, stops or has too many connections.
     fn may_pass(&self) -> bool {
         match self {
-            Self::Late => true,
+            // A machine without a network knows no names.
+            Self::Late | Self::Nameless(_) => true,
             Self::Unfit(_) => false,
             Self::Server(error) => match error.code() {
                 None => !is_refusal(error),
@@ -167,13 +171,22 @@ impl Connection {
         until: Instant,
         work: impl AsyncFn(&Session) -> Result<T, tokio_postgres::Error>,
     ) -> Result<T, LogError> {
+        // The last attempt is cut short, so the one before may say more.
+        let mut before = None;
         loop {
             match self.attempt(until, &work) {
                 Ok(done) => return Ok(done),
                 Err(failed) if failed.is_refused() || Instant::now() + PAUSE >= until => {
-                    return Err(self.error(failed));
+                    let told = match failed {
+                        Failed::Late => before.unwrap_or(failed),
+                        failed => failed,
+                    };
+                    return Err(self.error(told));
                 }
-                Err(_) => self.pause(PAUSE),
+                Err(failed) => {
+                    before = Some(failed);
+                    self.pause(PAUSE);
+                }
             }
         }
     }
@@ -222,13 +235,18 @@ impl Connection {
         let _ = runtime.block_on(async { tokio::time::timeout(at_most, news.notified()).await });
     }
 
+    /// Says why the server, or something on it, must not be used.
+    pub(super) fn unfit(&self, reason: String) -> LogError {
+        LogError::Unfit { server: self.address.shown.clone(), reason }
+    }
+
     pub(super) fn error(&self, failed: Failed) -> LogError {
         let server = self.address.shown.clone();
         let is_refused = failed.is_refused();
         let reason = match failed {
             Failed::Server(error) => said(&error),
             Failed::Late => "no answer came in time".to_owned(),
-            Failed::Unfit(reason) => reason,
+            Failed::Nameless(reason) | Failed::Unfit(reason) => reason,
         };
         if is_refused {
             LogError::Unfit { server, reason }
@@ -254,6 +272,7 @@ async fn connect(
     news: &Arc<Notify>,
     greeting: Option<&str>,
 ) -> Result<Session, Failed> {
+    find_by_name(config).await?;
     let client = if config.get_ssl_mode() == SslMode::Disable {
         let (client, connection) = config.connect(NoTls).await?;
         tokio::spawn(serve(connection, Arc::clone(news)));
@@ -292,6 +311,33 @@ async fn connect(
         client.batch_execute(greeting).await?;
     }
     Ok(Session { client, statements: RefCell::default() })
+}
+
+/// Looks whether the name of the server's machine leads anywhere: by connecting alone, a name that nobody answers for looks like a server
+/// that does not answer.
+async fn find_by_name(config: &Config) -> Result<(), Failed> {
+    let mut unknown = None;
+    for host in config.get_hosts() {
+        let Host::Tcp(name) = host else { return Ok(()) };
+        let found = tokio::net::lookup_host((name.as_str(), 0));
+        match tokio::time::timeout(wait_times::SERVER_NAME, found).await {
+            Ok(Ok(mut found)) => match found.next() {
+                Some(_) => return Ok(()),
+                None => unknown = Some(format!("the name {name:?} has no address")),
+            },
+            Ok(Err(error)) => {
+                unknown = Some(format!(
+                    "the name {name:?} is not known here ({error}): correct the address, or this machine's network"
+                ));
+            }
+            Err(_) => {
+                unknown = Some(format!(
+                    "nothing on the network says where {name:?} is: its name server does not answer"
+                ));
+            }
+        }
+    }
+    unknown.map_or(Ok(()), |reason| Err(Failed::Nameless(reason)))
 }
 
 /// Moves what is sent and received, as long as the connection lasts.

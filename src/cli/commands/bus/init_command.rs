@@ -50,16 +50,13 @@ pub(super) fn run(arguments: &InitArguments) -> Result<(), Failure> {
     let Some(server) = &arguments.server else {
         return begin_in_files(&project.root, &directory);
     };
-    let of_directory = || project.root.file_name().map(|name| name.to_string_lossy().into_owned());
-    let team = arguments.team.clone().or_else(of_directory).unwrap_or_default();
-    if team.trim().is_empty() || team.len() > TEAM_BYTES || team.chars().any(char::is_control) {
-        let what = format!("a team's name has 1 to {TEAM_BYTES} bytes and no control characters");
-        return Err(with_hint(what, "name it with `--team`"));
-    }
+    let team = team_name(arguments.team.as_deref(), &project.root)?;
     let present = open_bus::kept_by(&directory)?;
     if matches!(present, KeptBy::Files) {
         let what = format!("`{}` has a bus of its own already", project.root.shown());
-        return Err(with_hint(what, "end its sessions and move `.claude/bridge` aside first"));
+        let hint = "end its sessions; then `cli-team-bridge bus copy` with the server takes it to a new team, or move `.claude/bridge` aside \
+                    first";
+        return Err(with_hint(what, hint));
     }
     let until = Instant::now() + wait_times::SERVER;
     let order = postgres::make_team(server, &team, until).map_err(unusable)?;
@@ -76,6 +73,17 @@ pub(super) fn run(arguments: &InitArguments) -> Result<(), Failure> {
         counted(events, "event")
     ));
     Ok(())
+}
+
+/// Returns the name of a team: the given one, or that of the project's directory.
+pub(super) fn team_name(given: Option<&str>, root: &Path) -> Result<String, Failure> {
+    let of_directory = || root.file_name().map(|name| name.to_string_lossy().into_owned());
+    let team = given.map(str::to_owned).or_else(of_directory).unwrap_or_default();
+    if team.trim().is_empty() || team.len() > TEAM_BYTES || team.chars().any(char::is_control) {
+        let what = format!("a team's name has 1 to {TEAM_BYTES} bytes and no control characters");
+        return Err(with_hint(what, "name it with `--team`"));
+    }
+    Ok(team)
 }
 
 /// Begins a bus in files, also where this user's last one in the directory was a shared one.

@@ -5,5 +5,5 @@
 
 mod host_file;
 pub(crate) mod mirror_files;
-mod mirror_log;
+pub(super) mod mirror_log;
 pub(super) mod mirror_parts;

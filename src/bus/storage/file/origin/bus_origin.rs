@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::directory_identity::{SeenDirectory, Site};
+use super::keeper_change::KeeperChange;
 use super::required_proof::{Foreign, Proof};
 use crate::bus::storage::file::bus_json::{self, BusHeader};
 use crate::bus::storage::file::io_failure::{failed, names_in_part};
@@ -45,18 +46,21 @@ const MIRROR_OF_OTHERS: &str = "it is a copy of a bus that several machines shar
 
 /// The record of a bus in the state directory.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Counterpart {
+pub(super) struct Counterpart {
     /// The directory, for people.
-    path: PathBuf,
-    secret: String,
+    pub(super) path: PathBuf,
+    pub(super) secret: String,
     /// Where it was before it was moved; `known_buses` keeps it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    was: Vec<PathBuf>,
+    pub(super) was: Vec<PathBuf>,
     /// The server that keeps its order, if it is a mirror: no file of the project may name another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    order: Option<OrderedBy>,
+    pub(super) order: Option<OrderedBy>,
+    /// The change of that server that is under way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) change: Option<KeeperChange>,
     #[serde(flatten)]
-    seen: SeenDirectory,
+    pub(super) seen: SeenDirectory,
 }
 
 /// The kind of a bus directory.
@@ -70,7 +74,7 @@ enum BusFound {
 }
 
 /// Why a bus cannot be proven, and what to do. People and models read it, so it contains no path.
-struct Unprovable {
+pub(super) struct Unprovable {
     why: &'static str,
     remedy: &'static str,
 }
@@ -217,7 +221,7 @@ impl Opening<'_> {
     }
 
     /// Reads the header of the bus. Its owner and its mode do not matter to a user who adopts it: it is written anew.
-    fn header(&self) -> Result<Option<BusHeader>, LogError> {
+    pub(super) fn header(&self) -> Result<Option<BusHeader>, LogError> {
         match bus_json::look(self.disk, self.directory) {
             Err(LogError::Refused { .. }) if self.proof.foreign == Foreign::TakenOver => {
                 Ok(Some(BusHeader::default()))
@@ -233,7 +237,7 @@ impl Opening<'_> {
         })
     }
 
-    fn seen_now(&self) -> Result<SeenDirectory, LogError> {
+    pub(super) fn seen_now(&self) -> Result<SeenDirectory, LogError> {
         let seen = self.sighting();
         seen.map_err(|error| failed("look at", self.directory, error))
     }
@@ -262,7 +266,8 @@ impl Opening<'_> {
         if kept.secret != *secret || !kept.seen.is(now) {
             return Ok(BusFound::Foreign);
         }
-        if kept.order != known.order {
+        let is_changing = kept.change.as_ref().is_some_and(|change| change.to == known.order);
+        if kept.order != known.order && !is_changing {
             return Err(Unprovable {
                 why: "its bus.json names another server than the one that its user has chosen",
                 remedy: "end all sessions, move `.claude/bridge` aside and run `cli-team-bridge bus init` with the server",
@@ -349,11 +354,11 @@ impl Opening<'_> {
         let before: Option<Counterpart> =
             before.and_then(|text| serde_json::from_slice(&text).ok());
         // `known_buses` notes a move, so the path stays the former one until then.
-        let (path, was) = before.filter(|before| before.secret == secret).map_or_else(
-            || (self.directory.to_owned(), Vec::new()),
-            |before| (before.path, before.was),
+        let (path, was, change) = before.filter(|before| before.secret == secret).map_or_else(
+            || (self.directory.to_owned(), Vec::new(), None),
+            |before| (before.path, before.was, before.change),
         );
-        let counterpart = Counterpart { path, secret, was, order, seen };
+        let counterpart = Counterpart { path, secret, was, order, change, seen };
         let text = serde_json::to_vec(&counterpart)?;
         counterparts.write(&name, &text)
     }
@@ -413,7 +418,7 @@ impl Opening<'_> {
         Ok(paths.any(|path| LifeLock::is_held(&path).unwrap_or(false)))
     }
 
-    fn counterparts(&self) -> Result<StateDirectory, Unprovable> {
+    pub(super) fn counterparts(&self) -> Result<StateDirectory, Unprovable> {
         let state = self.proof.state.as_ref();
         let state = state.ok_or(Unprovable {
             why: "there is no directory for the record of where it was created",
@@ -423,7 +428,7 @@ impl Opening<'_> {
         Ok(state.inner(COUNTERPARTS))
     }
 
-    fn refused(&self, reason: String) -> LogError {
+    pub(super) fn refused(&self, reason: String) -> LogError {
         LogError::Refused { path: self.directory.to_owned(), reason }
     }
 }
@@ -436,6 +441,6 @@ impl fmt::Display for Unprovable {
 }
 
 /// Returns the name of a counterpart. A copy has the same id and another inode.
-fn name(bus: Uuid, site: &Site) -> String {
+pub(super) fn name(bus: Uuid, site: &Site) -> String {
     format!("{bus}-{}.json", site.inode)
 }

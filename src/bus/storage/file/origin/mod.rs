@@ -2,6 +2,7 @@
 
 pub(super) mod bus_origin;
 pub(super) mod directory_identity;
+pub(super) mod keeper_change;
 pub mod known_buses;
 mod required_proof;
 
