@@ -96,7 +96,7 @@ pub(crate) fn load_or_create(
     let id = random_ids::blob();
     let order = match &options.order {
         NewOrder::Server(order) => Some(order.clone()),
-        NewOrder::AsRecorded | NewOrder::Files => None,
+        NewOrder::AsRecorded | NewOrder::Files | NewOrder::Chosen { .. } => None,
     };
     write(disk, directory, id, None, order)?;
     Ok(id)

@@ -12,6 +12,7 @@
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -23,9 +24,11 @@ use crate::bus::storage::file::bus_json::{self, BusHeader};
 use crate::bus::storage::file::io_failure::{failed, names_in_part};
 use crate::bus::storage::file::log::snapshot;
 use crate::bus::storage::file::{NewOrder, Options, bus_directory, git_exclude};
+use crate::bus::storage::postgres::make_team;
 use crate::bus::storage::{LogError, OrderedBy};
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::domain::time::iso8601;
+use crate::domain::wait_times;
 use crate::sys::fs::disk::{Disk, RealDisk};
 use crate::sys::fs::file_lock::{LifeLock, LockFile};
 use crate::sys::fs::user_state_dir::StateDirectory;
@@ -289,17 +292,24 @@ impl Opening<'_> {
         match &self.options.order {
             NewOrder::Server(order) => Ok(Some(order.clone())),
             NewOrder::Files => Ok(None),
-            NewOrder::AsRecorded => {
-                let Ok(counterparts) = self.counterparts() else { return Ok(None) };
-                match self.last_recorded(&counterparts) {
-                    Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                        let why = "the records of where buses were created cannot be read";
-                        Err(self.refused(Unprovable::of(why, &error).to_string()))
-                    }
-                    // Then the new bus cannot be recorded either, which says what is wrong.
-                    recorded => Ok(recorded.unwrap_or_default()),
-                }
+            NewOrder::AsRecorded => self.recorded_order(),
+            NewOrder::Chosen { server, team } => match self.recorded_order()? {
+                Some(order) => Ok(Some(order)),
+                None => make_team(server, team, Instant::now() + wait_times::SERVER).map(Some),
+            },
+        }
+    }
+
+    /// Returns who kept the order of the bus that this user last made in this directory.
+    fn recorded_order(&self) -> Result<Option<OrderedBy>, LogError> {
+        let Ok(counterparts) = self.counterparts() else { return Ok(None) };
+        match self.last_recorded(&counterparts) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                let why = "the records of where buses were created cannot be read";
+                Err(self.refused(Unprovable::of(why, &error).to_string()))
             }
+            // Then the new bus cannot be recorded either, which says what is wrong.
+            recorded => Ok(recorded.unwrap_or_default()),
         }
     }
 
