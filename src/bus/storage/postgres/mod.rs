@@ -6,6 +6,8 @@
 mod encryption;
 mod host_link;
 mod line_order;
+mod pooler_probe;
+mod role_grants;
 mod schema;
 mod server_address;
 mod server_connection;
@@ -18,5 +20,7 @@ pub(crate) mod test_server;
 mod tests;
 
 pub use self::line_order::PostgresOrder;
+pub use self::pooler_probe::shares_connections;
+pub use self::role_grants::role_grants;
 pub use self::schema::{KEEP_AND_BEGIN, ServerReport, inspect, make_team};
 pub use self::team_transfer::{CopiedLine, IncomingTeam, Leaving, close_team, each_line_of};

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use uuid::Uuid;
 
+use super::role_grants::LACKING;
 use super::server_address::Address;
 use super::server_connection::{Connection, Session};
 use super::shared_sql::{TIME, unsigned};
@@ -82,6 +83,10 @@ pub struct ServerReport {
     pub last_seq: Option<u64>,
     /// The names of the hosts with a lease.
     pub hosts: Vec<String>,
+    /// The rights that this role lacks.
+    pub lacking: Vec<String>,
+    /// Whether this role sees only the rows of some teams.
+    pub sees_some_teams: bool,
 }
 
 impl ServerReport {
@@ -93,6 +98,9 @@ impl ServerReport {
                 "it has {}, and this machine knows {here}: it was restored from a backup, or has lost the rest",
                 counted(there, "event")
             )),
+            None if self.sees_some_teams => Some(
+                "it does not have the team that this machine knows, or does not show it to this role".to_owned(),
+            ),
             None => Some("it does not have the team that this machine knows".to_owned()),
         }
     }
@@ -202,17 +210,34 @@ pub fn inspect(order: &OrderedBy, until: Instant) -> Result<ServerReport, LogErr
         let round_trip = begun.elapsed();
         let settings = "SELECT current_setting('server_version'), current_setting('synchronous_commit')";
         let settings = client.query_one(settings, &[]).await?;
-        let head = "SELECT next_seq - 1 FROM cli_team_bridge.head WHERE team = $1 AND epoch = $2";
-        let head = client.query_opt(head, &[team, epoch]).await?;
-        let hosts = "SELECT name FROM cli_team_bridge.lease WHERE team = $1 AND NOT is_buried ORDER BY name";
-        let hosts = client.query(hosts, &[team]).await?;
+        let usable = "SELECT coalesce(has_schema_privilege(oid, 'USAGE'), false) FROM pg_namespace
+                      WHERE nspname = 'cli_team_bridge'";
+        let is_usable =
+            client.query_opt(usable, &[]).await?.is_some_and(|row| row.get::<_, bool>(0));
+        let lacking: Vec<String> = if is_usable {
+            client.query_one(LACKING, &[]).await?.get(0)
+        } else {
+            vec!["USAGE on the schema cli_team_bridge".to_owned()]
+        };
+        let (mut last_seq, mut hosts, mut sees_some_teams) = (None, Vec::new(), false);
+        if !lacking.iter().any(|right| right.starts_with("USAGE") || right.starts_with("SELECT")) {
+            let head = "SELECT next_seq - 1 FROM cli_team_bridge.head WHERE team = $1 AND epoch = $2";
+            last_seq =
+                client.query_opt(head, &[team, epoch]).await?.map(|row| unsigned(row.get(0)));
+            let names = "SELECT name FROM cli_team_bridge.lease WHERE team = $1 AND NOT is_buried ORDER BY name";
+            hosts = client.query(names, &[team]).await?.iter().map(|row| row.get(0)).collect();
+            let active = "SELECT row_security_active('cli_team_bridge.head')";
+            sees_some_teams = client.query_one(active, &[]).await?.get(0);
+        }
         Ok(ServerReport {
             server: Address::parse(&order.server).map(|address| address.shown).unwrap_or_default(),
             version: settings.get(0),
             round_trip,
             synchronous_commit: settings.get(1),
-            last_seq: head.map(|row| unsigned(row.get(0))),
-            hosts: hosts.iter().map(|row| row.get(0)).collect(),
+            last_seq,
+            hosts,
+            lacking,
+            sees_some_teams,
         })
     })
 }

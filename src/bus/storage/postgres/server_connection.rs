@@ -16,7 +16,8 @@ use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{
-    AsyncMessage, Client, Config, Connection as Connected, NoTls, Row, Statement,
+    AsyncMessage, Client, Config, Connection as Connected, NoTls, Row, SimpleQueryMessage,
+    Statement,
 };
 
 use super::encryption;
@@ -33,7 +34,7 @@ const OLDEST_VERSION: i32 = 140_000;
 /// What a server is asked once for each connection, in one round trip.
 const FITNESS: &str = "
 SELECT current_setting('server_version_num')::int, pg_is_in_recovery(), current_setting('fsync'),
-       current_setting('full_page_writes'), current_setting('synchronous_commit')";
+       current_setting('full_page_writes'), current_setting('synchronous_commit'), current_setting('transaction_read_only')";
 
 /// A connection, or the next one.
 pub(super) struct Connection {
@@ -95,6 +96,18 @@ impl Session {
         values: Values<'_>,
     ) -> Result<u64, tokio_postgres::Error> {
         self.client.execute(&self.prepared(sql).await?, values).await
+    }
+
+    /// Runs a statement without preparing it, and returns the first field of its first row.
+    pub(super) async fn first_of(
+        &self,
+        sql: &str,
+    ) -> Result<Option<String>, tokio_postgres::Error> {
+        let messages = self.client.simple_query(sql).await?;
+        Ok(messages.iter().find_map(|message| match message {
+            SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+            _ => None,
+        }))
     }
 
     /// Runs statements without values, of which several may stand in one text.
@@ -286,7 +299,8 @@ async fn connect(
     let row = client.query_one(FITNESS, &[]).await?;
     let version: i32 = row.get(0);
     let is_reader: bool = row.get(1);
-    let [fsync, pages, commit] = [2, 3, 4].map(|column| row.get::<_, String>(column));
+    let [fsync, pages, commit, only_reads] =
+        [2, 3, 4, 5].map(|column| row.get::<_, String>(column));
     let why = if version < OLDEST_VERSION {
         Some(format!(
             "it has version {}, and 14 is the oldest that may keep a bus",
@@ -294,6 +308,11 @@ async fn connect(
         ))
     } else if is_reader {
         Some("it is a replica, which only reads: name the primary".to_owned())
+    } else if only_reads == "on" {
+        Some(
+            "this role or database only reads (`default_transaction_read_only`), and a bus writes"
+                .to_owned(),
+        )
     } else if fsync == "off" || pages == "off" {
         Some(
             "it has `fsync` or `full_page_writes` off, so a crash could lose what was acknowledged"
@@ -366,6 +385,20 @@ fn said(error: &tokio_postgres::Error) -> String {
         (None, Some(source)) => format!("{error}: {source}"),
         (None, None) => error.to_string(),
     };
+    match error.code() {
+        Some(&SqlState::INSUFFICIENT_PRIVILEGE) => {
+            return format!(
+                "{said}; the owner of the tables gives a role its rights in a team with what `cli-team-bridge bus init --role` prints"
+            );
+        }
+        Some(&SqlState::INVALID_SQL_STATEMENT_NAME | &SqlState::DUPLICATE_PSTATEMENT) => {
+            return format!(
+                "{said}: a pooler gives each transaction another connection. Name the server itself, or let the pooler keep a connection \
+                 for a session, or keep prepared statements (PgBouncer 1.21 or newer)"
+            );
+        }
+        _ => {}
+    }
     if said.contains("password missing") {
         return format!(
             "{said}; put it into ~/.pgpass (mode 600), which the programs of agents read too, or into PGPASSWORD"

@@ -27,10 +27,11 @@ PGPASSWORD, never from the address; agents need the passfile.
 Examples:
   cli-team-bridge bus init postgres://bridge@localhost/agents
   cli-team-bridge bus init 'host=/run/postgresql user=bridge dbname=agents' --team shop
+  cli-team-bridge bus init --role agent --team shop | psql --dbname agents
   cli-team-bridge bus init --files      a bus of its own again, in the place of one moved aside")]
 pub(super) struct InitArguments {
     /// The server: postgres://USER@HOST:PORT/DATABASE, or words as for `psql`.
-    #[arg(required_unless_present = "files")]
+    #[arg(required_unless_present_any = ["files", "role"])]
     server: Option<String>,
     /// The name of the team on the server [default: the name of the project's directory].
     #[arg(long, value_name = "NAME")]
@@ -38,6 +39,9 @@ pub(super) struct InitArguments {
     /// Begin a bus of its own, in files alone, where a shared one was moved aside.
     #[arg(long, conflicts_with_all = ["server", "team"])]
     files: bool,
+    /// Only print the SQL that gives this role of the server its rights in the team, and in no other.
+    #[arg(long, value_name = "NAME", conflicts_with = "files")]
+    role: Option<String>,
     /// The project directory [default: found from the current directory].
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
@@ -47,6 +51,14 @@ pub(super) fn run(arguments: &InitArguments) -> Result<(), Failure> {
     below_agent::refuse_to("choose the server of its team")?;
     let project = find_project::find(arguments.project.as_deref())?;
     let directory = project.bus_directory();
+    if let Some(role) = &arguments.role {
+        let team = team_name(arguments.team.as_deref(), &project.root)?;
+        if role.is_empty() || role.chars().any(char::is_control) {
+            return Err("the name of a role is not empty, and has no control characters".into());
+        }
+        output::say(&postgres::role_grants(role, &team));
+        return Ok(());
+    }
     let Some(server) = &arguments.server else {
         return begin_in_files(&project.root, &directory);
     };
