@@ -1,7 +1,6 @@
 //! The bus over every engine, and as several processes use it.
 
 pub(crate) mod copied_bus;
-pub(crate) mod copied_team;
 pub(crate) mod every_engine;
 pub(crate) mod groups;
 pub(crate) mod hung_process;

@@ -237,32 +237,33 @@ pub fn close_team(
     let silent = signed(wait_times::HOST_SILENT.as_secs());
     let note = "INSERT INTO cli_team_bridge.outgone (team, epoch, host) VALUES ($1, $2, $3)";
     let end = "UPDATE cli_team_bridge.head SET epoch = gen_random_uuid() WHERE team = $1";
-    let mut taken_over = Ok(());
-    let outcome = {
-        let taken_over = std::cell::RefCell::new(&mut taken_over);
-        connection.attempt(soon(), async |client| {
-            client.batch_execute("BEGIN").await?;
-            let row = client.query_opt(head, &[team, epoch]).await?;
-            if row.is_none_or(|row| unsigned(row.get(0)) != next_seq) {
-                // An interrupted copy may have ended it.
-                let has_ended = client.query_opt(ended, &[team, epoch]).await?.is_some();
-                client.batch_execute("ROLLBACK").await?;
-                return Ok(if has_ended { Leaving::HasEnded } else { Leaving::Behind });
-            }
-            let rows = client.query(at_work, &[team, &here, &silent]).await?;
-            if !rows.is_empty() {
-                client.batch_execute("ROLLBACK").await?;
-                return Ok(Leaving::InUse(rows.iter().map(|row| row.get(0)).collect()));
-            }
-            client.execute(note, &[team, epoch, &host]).await?;
-            client.execute(end, &[team]).await?;
-            let done = take_over();
-            let is_done = done.is_ok();
-            **taken_over.borrow_mut() = done;
-            client.batch_execute(if is_done { "COMMIT" } else { "ROLLBACK" }).await?;
-            Ok(Leaving::Done)
-        })
-    };
-    taken_over?;
-    outcome.map_err(|failed| connection.error(failed))
+    let failure = std::cell::RefCell::new(None);
+    let outcome = connection.attempt(soon(), async |client| {
+        client.batch_execute("BEGIN").await?;
+        let row = client.query_opt(head, &[team, epoch]).await?;
+        if row.is_none_or(|row| unsigned(row.get(0)) != next_seq) {
+            // An interrupted copy may have ended it.
+            let has_ended = client.query_opt(ended, &[team, epoch]).await?.is_some();
+            client.batch_execute("ROLLBACK").await?;
+            return Ok(if has_ended { Leaving::HasEnded } else { Leaving::Behind });
+        }
+        let rows = client.query(at_work, &[team, &here, &silent]).await?;
+        if !rows.is_empty() {
+            client.batch_execute("ROLLBACK").await?;
+            return Ok(Leaving::InUse(rows.iter().map(|row| row.get(0)).collect()));
+        }
+        client.execute(note, &[team, epoch, &host]).await?;
+        client.execute(end, &[team]).await?;
+        let Err(error) = take_over() else {
+            client.batch_execute("COMMIT").await?;
+            return Ok(Leaving::Done);
+        };
+        failure.replace(Some(error));
+        client.batch_execute("ROLLBACK").await?;
+        Ok(Leaving::Behind)
+    });
+    match failure.into_inner() {
+        Some(error) => Err(error),
+        None => outcome.map_err(|failed| connection.error(failed)),
+    }
 }

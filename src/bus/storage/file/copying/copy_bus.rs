@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::history_to_copy::{HistoryToCopy, Tally, Tallying, ToCopy};
 use crate::bus::storage::file::Proof;
-use crate::bus::storage::file::origin::keeper_change::{KeeperChange, LeftTeam};
+use crate::bus::storage::file::origin::pending_change::{KeeperChange, LeftTeam};
 use crate::bus::storage::postgres::{CopiedLine, IncomingTeam, Leaving, close_team, each_line_of};
 use crate::bus::storage::{LogError, OrderedBy};
 use crate::sys::process;

@@ -16,7 +16,7 @@ use crate::bus::storage::file::mirror::mirror_files;
 use crate::bus::storage::file::mirror::mirror_log::long_texts_of;
 use crate::bus::storage::file::open_to_read::{Opened, open};
 use crate::bus::storage::file::origin::bus_origin::Opening;
-use crate::bus::storage::file::origin::keeper_change::{KeeperChange, LeftTeam};
+use crate::bus::storage::file::origin::pending_change::{KeeperChange, LeftTeam};
 use crate::bus::storage::file::upkeep::history_lines::{self, HistoryLine};
 use crate::bus::storage::file::{FileLog, Options, Proof, bus_json};
 use crate::bus::storage::{Log as _, LogError, OrderedBy, Replica};

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::directory_identity::{SeenDirectory, Site};
-use super::keeper_change::KeeperChange;
+use super::pending_change::KeeperChange;
 use super::required_proof::{Foreign, Proof};
 use crate::bus::storage::file::bus_json::{self, BusHeader};
 use crate::bus::storage::file::io_failure::{failed, names_in_part};

@@ -6,37 +6,18 @@
 
 use std::io;
 
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::bus_origin::{Counterpart, Opening, name};
+use super::pending_change::{KeeperChange, LeftTeam};
+use crate::bus::storage::LogError;
 use crate::bus::storage::file::bus_json;
 use crate::bus::storage::file::io_failure::failed;
-use crate::bus::storage::{LogError, OrderedBy};
 use crate::sys::fs::disk::{Disk as _, RealDisk};
 use crate::sys::fs::file_lock::{Guard, LockFile};
 
 /// The next lock file, until it has its name.
 const NEXT_LOCK: &str = ".lock.tmp";
-
-/// A change of the keeper of a bus that is under way.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct KeeperChange {
-    /// The next keeper; none for the files.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) to: Option<OrderedBy>,
-    /// The team that the bus leaves for its files, until that has ended on its server.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) left: Option<LeftTeam>,
-}
-
-/// A team on a server that a bus has left for its files.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct LeftTeam {
-    pub(crate) order: OrderedBy,
-    /// The seq at which the files go on.
-    pub(crate) next_seq: u64,
-}
 
 impl Opening<'_> {
     /// Makes another the keeper of the order, for the holder of the lock. Returns the lock that is held by then in its place.

@@ -22,7 +22,7 @@ use cli_team_bridge::sys::fs::disk::RealDisk;
 use cli_team_bridge::sys::fs::user_state_dir::StateDirectory;
 use cli_team_bridge::sys::random_ids;
 
-use super::every_engine::{Chance, name, peer, send, take};
+use crate::bus::every_engine::{Chance, name, peer, send, take};
 use crate::support::postgres_server;
 
 /// A machine with a checkout of the project.
