@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use cli_team_bridge::bus::event::{Entry, Event};
@@ -278,7 +278,8 @@ async fn a_long_history_is_copied_in_bites_and_the_clock_does_not_go_back() {
 fn kill_after(machine: &Machine, arguments: &[&str], time: Duration) -> bool {
     let mut child =
         machine.command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    std::thread::sleep(time);
+    let (_sender, nothing) = mpsc::channel::<()>();
+    let _ = nothing.recv_timeout(time);
     let was_running = child.try_wait().unwrap().is_none();
     // It may have ended by itself.
     let _ = child.kill();

@@ -18,7 +18,7 @@ use crate::bus::storage::file::open_to_read::{Opened, open};
 use crate::bus::storage::file::origin::bus_origin::Opening;
 use crate::bus::storage::file::origin::pending_change::{KeeperChange, LeftTeam};
 use crate::bus::storage::file::upkeep::history_lines::{self, HistoryLine};
-use crate::bus::storage::file::{FileLog, Options, Proof, bus_json};
+use crate::bus::storage::file::{FileLog, Proof, bus_json};
 use crate::bus::storage::{Log as _, LogError, OrderedBy, Replica};
 use crate::domain::ids::{CommandId, SessionId};
 use crate::domain::member::HostId;
@@ -71,6 +71,9 @@ impl Tallying {
     }
 }
 
+/// Called with each line: with the long texts, the entry, and the bytes with their newline.
+pub(super) type OnLine<'a> = dyn FnMut(&FileTexts<'_>, &Entry, &[u8]) -> Result<(), LogError> + 'a;
+
 impl<'a> HistoryToCopy<'a> {
     /// Locks the bus in a directory, unless a member lives.
     pub(super) fn lock(directory: &'a Path, proof: &'a Proof) -> Result<ToCopy<'a>, LogError> {
@@ -119,12 +122,9 @@ impl<'a> HistoryToCopy<'a> {
     }
 
     /// Passes each line to a function, with its newline. Says how much that was.
-    pub(super) fn each_line(
-        &mut self,
-        take: &mut dyn FnMut(&mut FileTexts<'_>, &Entry, &[u8]) -> Result<(), LogError>,
-    ) -> Result<Tally, LogError> {
+    pub(super) fn each_line(&mut self, take: &mut OnLine<'_>) -> Result<Tally, LogError> {
         let (disk, blobs) = (Arc::clone(&self.log.disk), self.log.part("blobs", ""));
-        let mut texts = FileTexts { disk: &*disk, directory: &blobs };
+        let texts = FileTexts { disk: &*disk, directory: &blobs };
         let mut tallying = Tallying::default();
         let (mut next_seq, mut bytes) = (1, Vec::new());
         let refused = |reason: &str| LogError::Refused {
@@ -155,7 +155,7 @@ impl<'a> HistoryToCopy<'a> {
             bytes.extend_from_slice(line);
             bytes.push(b'\n');
             tallying.add(&bytes);
-            take(&mut texts, &entry, &bytes)
+            take(&texts, &entry, &bytes)
         })?;
         if next_seq != self.end().0 {
             return Err(refused(DAMAGED));
@@ -166,7 +166,7 @@ impl<'a> HistoryToCopy<'a> {
     /// Makes another the keeper of the order, and opens the bus for others again.
     pub(super) fn change_keeper(&self, change: KeeperChange) -> Result<(), LogError> {
         let is_to_files = change.to.is_none();
-        let guard = self.with_opening(|opening| opening.change_keeper(change))?;
+        let guard = self.opening().change_keeper(change)?;
         if is_to_files {
             for name in mirror_files::FILES {
                 // What is left over does nothing.
@@ -179,27 +179,23 @@ impl<'a> HistoryToCopy<'a> {
 
     /// Ends a change of the keeper that was interrupted.
     pub(super) fn settle_keeper(&mut self) -> Result<(), LogError> {
-        if let Some(guard) = self.with_opening(|opening| opening.settle_keeper())? {
+        if let Some(guard) = self.opening().settle_keeper()? {
             self.guard = guard;
         }
         Ok(())
     }
 
     pub(super) fn left_team(&self) -> Result<Option<LeftTeam>, LogError> {
-        self.with_opening(|opening| opening.left_team())
+        self.opening().left_team()
     }
 
     pub(super) fn forget_left_team(&self) -> Result<(), LogError> {
-        self.with_opening(|opening| opening.forget_left_team())
+        self.opening().forget_left_team()
     }
 
-    fn with_opening<T>(
-        &self,
-        work: impl FnOnce(&Opening<'_>) -> Result<T, LogError>,
-    ) -> Result<T, LogError> {
-        let (disk, options) = (RealDisk, Options::default());
-        let (directory, proof) = (self.directory, self.proof);
-        work(&Opening { directory, disk: &disk, options: &options, proof })
+    fn opening(&self) -> Opening<'_> {
+        let (directory, proof, options) = (self.directory, self.proof, &self.log.options);
+        Opening { directory, disk: &RealDisk, options, proof }
     }
 }
 

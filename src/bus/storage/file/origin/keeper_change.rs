@@ -25,12 +25,12 @@ impl Opening<'_> {
         let (bus, before) = self.recorded()?;
         let to = change.to.clone();
         let kept = change.left.is_some().then(|| change.clone());
-        self.record(bus, Counterpart { change: Some(change), ..before })?;
+        self.record(bus, &Counterpart { change: Some(change), ..before })?;
         let _closed = self.replace_lock()?;
         bus_json::change_keeper(self.disk, self.directory, to.clone())?;
         let guard = self.replace_lock()?;
         let (bus, changed) = self.recorded()?;
-        self.record(bus, Counterpart { order: to, change: kept, ..changed })?;
+        self.record(bus, &Counterpart { order: to, change: kept, ..changed })?;
         Ok(guard)
     }
 
@@ -41,12 +41,12 @@ impl Opening<'_> {
         let now = self.header()?.unwrap_or_default().order;
         if change.to != now {
             // The step was not taken, and nothing has changed.
-            self.record(bus, Counterpart { change: None, ..kept })?;
+            self.record(bus, &Counterpart { change: None, ..kept })?;
             return Ok(None);
         }
         let guard = self.replace_lock()?;
         let change = change.left.is_some().then_some(change);
-        self.record(bus, Counterpart { order: now, change, ..kept })?;
+        self.record(bus, &Counterpart { order: now, change, ..kept })?;
         Ok(Some(guard))
     }
 
@@ -58,7 +58,7 @@ impl Opening<'_> {
     /// Notes that the team which the bus has left has ended on its server.
     pub(crate) fn forget_left_team(&self) -> Result<(), LogError> {
         let (bus, kept) = self.recorded()?;
-        self.record(bus, Counterpart { change: None, ..kept })
+        self.record(bus, &Counterpart { change: None, ..kept })
     }
 
     fn recorded(&self) -> Result<(Uuid, Counterpart), LogError> {
@@ -76,9 +76,9 @@ impl Opening<'_> {
         Ok((id, kept.ok_or_else(unknown)?))
     }
 
-    fn record(&self, bus: Uuid, counterpart: Counterpart) -> Result<(), LogError> {
+    fn record(&self, bus: Uuid, counterpart: &Counterpart) -> Result<(), LogError> {
         let written = |error: io::Error| failed("write the record of", self.directory, error);
-        let text = serde_json::to_vec(&counterpart).map_err(|error| written(error.into()))?;
+        let text = serde_json::to_vec(counterpart).map_err(|error| written(error.into()))?;
         let counterparts = self.counterparts().map_err(|why| self.refused(why.to_string()))?;
         counterparts.write(&name(bus, &self.seen_now()?.site), &text).map_err(written)
     }
