@@ -10,7 +10,7 @@ use crate::bus::storage::file::{
 };
 use crate::bus::storage::{LogError, OrderedBy};
 use crate::bus::{Bus, BusError, Joining, Membership};
-use crate::config::Config;
+use crate::config::{BusOfNew, Config};
 use crate::domain::env_vars;
 use crate::domain::name::Name;
 use crate::domain::text::counted::counted;
@@ -29,20 +29,80 @@ pub(crate) struct Outside {
     directory: PathBuf,
     networks: Networks,
     origin: Origin,
+    wanted: Option<WantedServer>,
     notice: KeptNotice,
+}
+
+/// The server that is to keep the order of the bus, if the project has none yet.
+#[derive(Clone, Debug)]
+struct WantedServer {
+    server: String,
+    team: String,
+    /// Whether the user has said so for this very project, so that another bus is an error.
+    is_demanded: bool,
 }
 
 impl Outside {
     pub(super) fn new(directory: PathBuf, networks: Networks, foreign: Foreign) -> Self {
-        Self { directory, networks, origin: proven(foreign), notice: KeptNotice::default() }
+        let (origin, notice) = (proven(foreign), KeptNotice::default());
+        Self { directory, networks, origin, wanted: None, notice }
+    }
+
+    /// Names the server of a new bus, as the configuration says. The team has the name of the project's directory, if none is named.
+    pub(super) fn with_bus_of_new(mut self, bus: &BusOfNew, is_demanded: bool) -> Self {
+        let project = self.directory.parent().and_then(Path::parent);
+        let of_directory = || Some(project?.file_name()?.to_string_lossy().into_owned());
+        self.wanted = bus.server.clone().map(|server| WantedServer {
+            server,
+            team: bus.team.clone().or_else(of_directory).unwrap_or_default(),
+            is_demanded,
+        });
+        self
     }
 
     fn open(&self) -> Result<OpenedBus, BusError> {
-        let log = open(&self.directory, self.networks, self.origin.clone())?;
+        let order = self.order_of_new()?;
+        let options = Options {
+            networks: self.networks,
+            origin: self.origin.clone(),
+            order,
+            ..Options::default()
+        };
+        let log = FileLog::open(&self.directory, Arc::new(RealDisk), options)?;
         if let Some(aside) = log.put_aside() {
             *self.notice.lock() = Some(aside.to_owned());
         }
         Ok(OpenedBus { bus: Bus::open(Box::new(log))?, notice: self.notice.clone() })
+    }
+}
+
+impl Outside {
+    /// Returns who is to keep the order if there is no bus yet. A bus that another keeps stays what it is, and its user is told.
+    fn order_of_new(&self) -> Result<NewOrder, LogError> {
+        let Some(WantedServer { server, team, is_demanded }) = &self.wanted else {
+            return Ok(NewOrder::AsRecorded);
+        };
+        let present = match kept_by(&self.directory)? {
+            KeptBy::Nobody => {
+                return Ok(NewOrder::Chosen { server: server.clone(), team: team.clone() });
+            }
+            KeptBy::Server(order) if order.server == *server && order.team == *team => {
+                return Ok(NewOrder::AsRecorded);
+            }
+            KeptBy::Server(order) => {
+                format!("is that of the team {:?} on {}", order.team, order.server)
+            }
+            KeptBy::Files => "is in files".to_owned(),
+        };
+        let why = format!(
+            "the bus of this project {present}, and stays so: what names another server (`bus`, `--bus`) counts only for a project without a \
+             bus. `cli-team-bridge bus copy` takes a bus with its history to a server"
+        );
+        if *is_demanded {
+            return Err(refused(&self.directory, why));
+        }
+        tracing::warn!("{why}");
+        Ok(NewOrder::AsRecorded)
     }
 }
 
@@ -132,6 +192,12 @@ pub(super) enum KeptBy {
 pub(super) fn kept_by(directory: &Path) -> Result<KeptBy, LogError> {
     let log = open_own(directory)?;
     Ok(log.map_or(KeptBy::Nobody, |log| log.order().cloned().map_or(KeptBy::Files, KeptBy::Server)))
+}
+
+/// Brings the mirror of a shared bus up to date.
+pub(super) fn fetch(directory: &Path) -> Result<(), Failure> {
+    let Some(log) = open_own(directory)? else { return Ok(()) };
+    Bus::fetch_once(Box::new(log)).map_err(|error| error.to_string().into())
 }
 
 /// Brings the mirror of a shared bus up to date for a command that looks, unless a member's process here does so. Says why it could not.

@@ -3,6 +3,21 @@
 
 use std::ops::RangeInclusive;
 
+/// The keys at the beginning of a file.
+pub(super) const TOP_KEYS: [&str; 11] = [
+    "agents",
+    "bus",
+    "conflict",
+    "limits",
+    "names",
+    "notify",
+    "projects",
+    "team",
+    "top",
+    "webhooks",
+    "workflows",
+];
+
 /// A key of a configuration file.
 pub(super) struct Key<V> {
     /// The key as a file writes it.

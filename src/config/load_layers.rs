@@ -15,7 +15,7 @@ use super::parse_file;
 use super::profile::Profile;
 use super::profile::agent_env_filter::{self, EnvPattern};
 use super::profile::builtin_profiles;
-use super::user_only::{ProjectTag, Webhook};
+use super::user_only::{BusOfNew, ProjectTag, Webhook};
 use super::value_origin::{Sourced, ValueOrigin};
 use super::window_keys::WindowKeys;
 use super::workflow_settings::Resume;
@@ -68,6 +68,7 @@ pub struct Config {
     with_consent: Settings,
     pool: Vec<Name>,
     resume: Resume,
+    bus: BusOfNew,
     notify: NotifySettings,
     webhooks: Vec<Webhook>,
     projects: Vec<ProjectTag>,
@@ -186,6 +187,11 @@ impl Config {
     /// Returns the setting for interrupted workflows.
     pub fn resume(&self) -> Resume {
         self.resume
+    }
+
+    /// Returns what a new bus is to be, which a project's file cannot say.
+    pub fn bus_of_new(&self) -> &BusOfNew {
+        &self.bus
     }
 
     /// Returns how the user wants to be notified, which a project's file cannot set.
@@ -350,6 +356,7 @@ impl Layers {
         // A profile that is incomplete without the project's file counts as new.
         let (known, _) = self.without.finished_profiles();
         let Merged { resume, leaves_out_auto_resume, .. } = self.with;
+        let bus = self.without.bus.clone();
         let (notify, pool) = (self.with.notify.clone(), self.with.pool.value.clone());
         let (webhooks, projects) = (self.with.webhooks.clone(), self.with.projects.clone());
         let window_keys = self.without.window_keys.clone();
@@ -375,6 +382,7 @@ impl Layers {
             with_consent,
             pool,
             resume,
+            bus,
             notify,
             webhooks,
             projects,

@@ -8,7 +8,7 @@ use super::limits_section::Limits;
 use super::notify_section::NotifySettings;
 use super::profile::agent_env_filter::EnvPattern;
 use super::profile::{Command, Profile};
-use super::user_only::{ProjectTag, Webhook};
+use super::user_only::{BusOfNew, ProjectTag, Webhook};
 use super::value_origin::Sourced;
 use super::window_keys::WindowKeys;
 use super::workflow_settings::Resume;
@@ -25,6 +25,7 @@ pub(super) struct Merged {
     pub(super) arbiter: Sourced<Arbiter>,
     pub(super) pool: Sourced<Vec<Name>>,
     pub(super) resume: Resume,
+    pub(super) bus: BusOfNew,
     pub(super) notify: NotifySettings,
     pub(super) webhooks: Vec<Webhook>,
     pub(super) projects: Vec<ProjectTag>,
@@ -52,6 +53,7 @@ impl Default for Merged {
             arbiter: Sourced::default_value(Arbiter::default()),
             pool: Sourced::default_value(Vec::new()),
             resume: defaults::RESUME.values.default,
+            bus: BusOfNew::default(),
             notify: NotifySettings::default(),
             webhooks: Vec::new(),
             projects: Vec::new(),

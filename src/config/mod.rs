@@ -31,7 +31,7 @@ pub use self::load_layers::{Author, Config, Load, NamedFile};
 pub use self::needs_consent::{Brought, ProjectFile, quoted};
 pub use self::notify_section::{Desktop, NotifySettings, QuietHours};
 pub use self::profile::agent_env_filter::{EnvPattern, InvalidEnvPattern};
-pub use self::user_only::{ProjectTag, Webhook};
+pub use self::user_only::{BusOfNew, ProjectTag, Webhook};
 pub use self::value_origin::{Sourced, ValueOrigin};
 pub use self::window_keys::{KeyAction, KeyPress, WindowKeys};
 pub use self::workflow_settings::Resume;

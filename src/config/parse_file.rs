@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::defaults;
 use super::error::{Problem, hint, shown};
-use super::key::{Choice, Key, Line, Number, names};
+use super::key::{Choice, Key, Line, Number, TOP_KEYS, names};
 use super::merged_layers::Merged;
 use super::notify_section;
 use super::profile::agent_env_filter::EnvPattern;
@@ -21,9 +21,6 @@ use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::domain::permission::Policy;
 use crate::domain::text::suggest::nearest;
-
-const TOP_KEYS: [&str; 9] =
-    ["agents", "conflict", "limits", "names", "notify", "projects", "top", "webhooks", "workflows"];
 
 /// Reads a file's text over `merged` and returns its problems; every value is marked with `source`, every problem with `file`.
 ///
@@ -85,7 +82,7 @@ impl DocumentReader<'_, '_> {
                     self.reader.report(&entry.key_span, message);
                 }
                 "top" => self.merged.window_keys.read_over(self.reader, entry.value),
-                "notify" | "projects" | "webhooks" => self.users_own(&entry),
+                "bus" | "notify" | "projects" | "team" | "webhooks" => self.users_own(&entry),
                 "workflows" => self.workflows(entry.value),
                 _ => self.reader.report_unknown(&entry, "the file", &TOP_KEYS),
             }
@@ -164,11 +161,13 @@ impl DocumentReader<'_, '_> {
     fn users_own(&mut self, entry: &TomlEntry<'_, '_>) {
         let (key, value) = (entry.key, entry.value);
         if self.source.is_projects() {
-            let message = format!("`[{key}]` is yours alone: put it in your own `config.toml`");
+            let named = user_only::named(key);
+            let message = format!("`{named}` is yours alone: put it in your own `config.toml`");
             return self.reader.report(&entry.key_span, message);
         }
         match key {
             "notify" => notify_section::read(self.reader, value, &mut self.merged.notify),
+            "bus" | "team" => user_only::read_bus(self.reader, (key, value), &mut self.merged.bus),
             "projects" => user_only::read_projects(self.reader, value, &mut self.merged.projects),
             _ => user_only::read_webhooks(self.reader, value, &mut self.merged.webhooks),
         }

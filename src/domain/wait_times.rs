@@ -125,6 +125,12 @@ pub const BUS_BUSY: Duration = Duration::from_secs(2);
 /// The server of a bus that several machines share answers. It ends before the deadline of a tool, whose error would say less.
 pub const SERVER: Duration = Duration::from_secs(3);
 
+/// The name of that server is found, so that an error can say that it was not.
+pub const SERVER_NAME: Duration = Duration::from_secs(2);
+
+/// The same server takes or gives a bite of a history that is copied: a slow one, for a megabyte.
+pub const COPY_BITE: Duration = Duration::from_mins(1);
+
 /// A machine asks the server of its team for what is new, also where no notification comes.
 pub const POLL_SERVER: Duration = Duration::from_secs(1);
 

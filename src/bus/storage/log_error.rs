@@ -72,6 +72,11 @@ pub enum LogError {
         "the server of the bus has not the team {team} that this machine knows: {why}. It was restored from a backup, a failover lost its newest part, or it is another server. Nothing is written until you decide: `cli-team-bridge bus status` says what each side has"
     )]
     ServerLost { team: String, why: String },
+    /// The team was copied from the server into files, and has ended there.
+    #[error(
+        "the team {team} was copied from the server into files on the machine {host:?}, and goes on only there: move `.claude/bridge` aside to join or begin another team"
+    )]
+    CopiedAway { team: String, host: String },
     /// The server has another line than the one that follows here.
     #[error(
         "the server of the bus has event {seq} where {expected} follows here: it is another bus, or has lost its newest part"

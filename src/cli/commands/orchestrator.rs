@@ -158,7 +158,8 @@ impl LeaderPlace {
     fn configure(&self, config: Config) -> Arc<JoinTarget> {
         load_config::warn_of_what_does_not_count(&config);
         let networks = open_bus::networks(&config);
-        let outside = Outside::new(self.bus.clone(), networks, self.foreign);
+        let outside = Outside::new(self.bus.clone(), networks, self.foreign)
+            .with_bus_of_new(config.bus_of_new(), false);
         let target = JoinTarget::of(outside, &config, self.choice.clone(), Vec::new());
         let projects = known_projects(&config, &self.files.project);
         let target = target.on_surface(self.surface.clone()).with_projects(&projects);

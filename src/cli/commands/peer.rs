@@ -146,7 +146,10 @@ impl PeerPlace {
             self.projects.get_or_init(|| projects);
         }
         let foreign = open_bus::foreign(self.arguments.adopt);
-        let outside = Outside::new(self.bus.clone(), networks, foreign);
+        let mut outside = Outside::new(self.bus.clone(), networks, foreign);
+        if let Some(config) = config {
+            outside = outside.with_bus_of_new(config.bus_of_new(), false);
+        }
         Ok(self.found.get_or_init(|| (outside, joining)).clone())
     }
 

@@ -59,3 +59,22 @@ fn a_repository_names_no_project() {
         "{error}"
     );
 }
+
+#[test]
+fn the_server_of_a_new_bus_is_named_by_the_user_alone() {
+    let place =
+        TestDirectories::new().user("bus = \"postgres://bridge@db/agents\"\nteam = \"shop\"");
+    let config = place.load().unwrap();
+    assert_eq!(config.bus_of_new().server.as_deref(), Some("postgres://bridge@db/agents"));
+    assert_eq!(config.bus_of_new().team.as_deref(), Some("shop"));
+    let place = TestDirectories::new()
+        .user("bus = \"postgres://bridge@db/agents\"")
+        .explicit("bus = \"files\"");
+    assert_eq!(place.load().unwrap().bus_of_new().server, None);
+    for key in ["bus", "team"] {
+        let text = format!("{key} = \"x\"");
+        let error = TestDirectories::new().project(&text).error();
+        let why = format!("`{key}` is yours alone: put it in your own `config.toml`");
+        assert!(error.ends_with(&why), "{error}");
+    }
+}

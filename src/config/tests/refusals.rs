@@ -54,11 +54,11 @@ fn an_unknown_key_is_refused_with_its_place_and_the_nearest_one() {
     );
     check_refused(
         "x = 1",
-        "@1:1: unknown key `x` in the file: the keys here are `agents`, `conflict`, `limits`, `names`, `notify`, `projects`, `top`, `webhooks` and `workflows`",
+        "@1:1: unknown key `x` in the file: the keys here are `agents`, `bus`, `conflict`, `limits`, `names`, `notify`, `projects`, `team`, `top`, `webhooks` and `workflows`",
     );
     check_refused(
         "\"a\\nb\" = 1",
-        "@1:1: unknown key `a\\nb` in the file: the keys here are `agents`, `conflict`, `limits`, `names`, `notify`, `projects`, `top`, `webhooks` and `workflows`",
+        "@1:1: unknown key `a\\nb` in the file: the keys here are `agents`, `bus`, `conflict`, `limits`, `names`, `notify`, `projects`, `team`, `top`, `webhooks` and `workflows`",
     );
 }
 

@@ -87,7 +87,10 @@ pub(crate) fn examine(
     findings.extend(judge_bus::judge(&bus));
     if let Some(order) = &bus.order {
         let report = postgres::inspect(order, Instant::now() + wait_times::SERVER);
-        findings.push(judge_server::judge(order, report, bus.last_seq));
+        let until = Instant::now() + wait_times::SERVER;
+        let is_pooled = report.is_ok().then(|| postgres::shares_connections(&order.server, until));
+        let is_pooled = is_pooled.and_then(Result::ok);
+        findings.push(judge_server::judge(order, report, is_pooled, bus.last_seq));
     }
     if let Ok(state) = &bus.state {
         let now_ns = i128::from(clock::now().wall_ms) * 1_000_000;

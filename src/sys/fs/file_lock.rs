@@ -63,7 +63,7 @@ pub struct Queue {
 }
 
 impl LockFile {
-    /// Opens the lock file, or creates it. It is never renamed or deleted.
+    /// Opens the lock file, or creates it. It is never deleted; in the place of a bus's lock, another one may come.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = disk::open_or_create_private(path, Writes::Anywhere)?;
         Self::of(file, path)

@@ -10,6 +10,10 @@ use crate::support::{DEADLINE, Stage, postgres_server, until};
 /// Plays nothing: the test speaks for its members.
 const SCRIPT: &str = "";
 
+/// A plan of one step.
+const PLAN: &str =
+    "name = \"one\"\n[[steps]]\nname = \"one\"\nagent = \"scripted\"\nprompt = \"hello\"\n";
+
 /// Runs a command line of the program in a project. Returns what it printed.
 pub(super) fn command(stage: &Stage, arguments: &[&str]) -> String {
     let ran = Command::new(env!("CARGO_BIN_EXE_cli-team-bridge"))
@@ -130,4 +134,56 @@ async fn a_shared_bus_keeps_to_the_server_that_its_user_has_chosen() {
     let refused = refusal(&adopted, &["orchestrator", "--adopt"]);
     assert!(refused.contains("is not adopted"), "{refused}");
     ann.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_new_bus_is_on_the_server_of_the_configuration_and_a_present_one_stays_what_it_is() {
+    let Some(server) = tokio::task::block_in_place(postgres_server::shared) else {
+        println!("skipped: no PostgreSQL is installed");
+        return;
+    };
+    let setting = format!("bus = {server:?}\nteam = \"configured\"\n");
+    let new = Stage::new(SCRIPT).with_profiles(&setting);
+    let other = Stage::new(SCRIPT).with_profiles(&setting);
+    let (ann, ben) = (new.peer("ann").await, other.orchestrator().await);
+    ben.call("send_message", json!({ "to": "ann", "content": "from the other machine" })).await;
+    let heard = ann.call("wait_for_message", json!({ "timeout_seconds": 60 })).await;
+    assert!(heard.to_string().contains("from the other machine"), "{heard}");
+    ann.close().await;
+    ben.close().await;
+    assert!(command(&new, &["bus", "status"]).contains("configured"));
+    // Whoever has a bus in files keeps it.
+    let own = Stage::new(SCRIPT);
+    own.peer("carl").await.close().await;
+    let own = own.with_profiles(&setting);
+    own.peer("carl").await.close().await;
+    assert!(command(&own, &["bus", "status"]).starts_with("kept in files here"));
+    std::fs::write(own.project().join("plan.toml"), PLAN).unwrap();
+    let run = ["run", "plan.toml", "--bus", &server, "--team", "other"];
+    let refused = refusal(&own, &run);
+    assert!(refused.contains("is in files, and stays so"), "{refused}");
+    // A repository names no server, and neither does an unreachable one leave a bus behind.
+    let brought = Stage::new(SCRIPT).with_project_file(&setting);
+    let refused = refusal(&brought, &["run", "plan.toml"]);
+    assert!(!brought.bus().join("bus.json").exists(), "{refused}");
+    let nameless = Stage::new(SCRIPT);
+    let nowhere = ["bus", "init", "postgres://bridge@nowhere.invalid/agents"];
+    let refused = refusal(&nameless, &nowhere);
+    assert!(refused.contains("\"nowhere.invalid\" is not known here"), "{refused}");
+    assert!(!nameless.bus().join("bus.json").exists());
+}
+
+#[test]
+fn a_bus_of_others_is_not_called_no_team() {
+    let here = Stage::new(SCRIPT);
+    std::fs::create_dir_all(here.bus().join("log")).unwrap();
+    let text = r#"{"format":3,"id":"00000000-0000-0000-0000-000000000001","secret":"x","order":{"server":"host=/x user=y","team":"t","epoch":"00000000-0000-0000-0000-000000000002"}}"#;
+    let file = here.bus().join("bus.json");
+    std::fs::write(&file, text).unwrap();
+    for (path, mode) in [(here.bus(), 0o700), (here.bus().join("log"), 0o700), (file, 0o600)] {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let said = refusal(&here, &["bus", "status"]);
+    assert!(said.contains("was not created here") && said.contains("several machines"), "{said}");
 }

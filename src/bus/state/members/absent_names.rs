@@ -20,6 +20,11 @@ impl State {
         wall_ms.min(self.watch.wall_ms())
     }
 
+    /// Returns a time whose wall time is not before the latest one in the log.
+    pub(in crate::bus) fn not_before_log(&self, now: Now) -> Now {
+        Now { wall_ms: now.wall_ms.max(self.watch.wall_ms()), ..now }
+    }
+
     /// Returns the earlier of the wall time and the latest time in the log plus the machine's running time since: a clock that was
     /// set ahead makes nothing old before the next entry.
     pub fn ran_to_ms(&self, now: Now) -> i64 {

@@ -96,7 +96,7 @@ pub(crate) fn load_or_create(
     let id = random_ids::blob();
     let order = match &options.order {
         NewOrder::Server(order) => Some(order.clone()),
-        NewOrder::AsRecorded | NewOrder::Files => None,
+        NewOrder::AsRecorded | NewOrder::Files | NewOrder::Chosen { .. } => None,
     };
     write(disk, directory, id, None, order)?;
     Ok(id)
@@ -140,6 +140,26 @@ pub(crate) fn raise(disk: &dyn Disk, directory: &Path) -> Result<(), LogError> {
         // No version opens a bus whose file is damaged, so the sessions that are here go on.
         Ok(_) | Err(_) => Ok(()),
     }
+}
+
+/// Makes another the keeper of the order of a bus: a server, or the files themselves. The id, the secret and the place stay. The caller
+/// holds the lock.
+///
+/// A crash meanwhile leaves the file as it was, or changed.
+pub(crate) fn change_keeper(
+    disk: &dyn Disk,
+    directory: &Path,
+    order: Option<OrderedBy>,
+) -> Result<(), LogError> {
+    let path = directory.join(BUS_JSON);
+    let text = read(disk, &path).map_err(|error| failed("read", &path, error))?;
+    let identity = serde_json::from_slice::<StoredIdentity>(&text).ok();
+    let Some(identity) = identity.filter(|identity| !identity.is_newer()) else {
+        return Err(LogError::Newer);
+    };
+    let format = if order.is_some() { MIRROR_FORMAT } else { BUS_FORMAT };
+    let changed = StoredIdentity { format, order, ..identity };
+    replace(disk, directory, &changed).map_err(|error| failed("change", &path, error))
 }
 
 /// Says whether a bus has this version's format. A file that cannot be read says no.

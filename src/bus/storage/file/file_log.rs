@@ -99,6 +99,11 @@ impl FileLog {
         bus_json::is_raised(disk, directory)
     }
 
+    /// Says whether the files of a bus, which may be foreign, say that a server keeps its order.
+    pub fn is_mirror(directory: &Path, disk: &dyn Disk) -> bool {
+        bus_json::kind(disk, directory).order.is_some()
+    }
+
     /// Opens an existing bus without creating anything. Returns none if there is no bus, or a foreign one.
     pub fn open_present(
         directory: &Path,

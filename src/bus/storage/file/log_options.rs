@@ -57,6 +57,11 @@ pub enum NewOrder {
     AsRecorded,
     Files,
     Server(OrderedBy),
+    /// The recorded one, if there is one, or else a team on a server, which is made where it is missing.
+    Chosen {
+        server: String,
+        team: String,
+    },
 }
 
 impl Default for Options {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! bus.json              the format and the id
-//! lock                  flock'ed for a write; empty; never renamed, never deleted
+//! lock                  flock'ed for a write; empty; another file once another keeps the order (see `keeper_change`), never deleted
 //! log/<first-seq>.jsonl the segments
 //! log/<first-seq>.failed marks a segment that could not be synced: it is replaced, and takes no more lines
 //! snapshot/<seq>.json   the state at that seq; the newest two
@@ -18,6 +18,7 @@
 
 mod bus_directory;
 mod bus_json;
+pub mod copying;
 mod damage_report;
 mod examine_bus;
 mod file_log;

@@ -129,7 +129,9 @@ impl PostgresOrder {
         let row = row.ok_or_else(|| lost("it does not know the team".to_owned()))?;
         self.clock.note(row.get(2));
         if row.get::<_, Uuid>(1) != *epoch {
-            return Err(lost("its team of this name is another one".to_owned()));
+            return Err(self
+                .copied_into_files(until)
+                .unwrap_or_else(|| lost("its team of this name is another one".to_owned())));
         }
         let next_seq: i64 = row.get(0);
         let before: Option<Uuid> = row.get(3);
@@ -144,6 +146,18 @@ impl PostgresOrder {
             return Err(lost(format!("it has other events before event {seq} than this machine")));
         }
         Ok(next_seq)
+    }
+
+    /// Says that the team has ended here, if it was copied into files.
+    fn copied_into_files(&self, until: Instant) -> Option<LogError> {
+        let OrderedBy { team, epoch, .. } = &self.order;
+        let select = "SELECT host FROM cli_team_bridge.outgone WHERE team = $1 AND epoch = $2";
+        let row = self
+            .connection()
+            .run(until, async |client| client.query_opt(select, &[team, epoch]).await);
+        // Tables of an older version know nothing of it.
+        let row = row.ok().flatten()?;
+        Some(LogError::CopiedAway { team: team.clone(), host: row.get(0) })
     }
 }
 

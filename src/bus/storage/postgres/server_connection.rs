@@ -13,16 +13,18 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Runtime;
 use tokio::sync::Notify;
-use tokio_postgres::config::SslMode;
+use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{
-    AsyncMessage, Client, Config, Connection as Connected, NoTls, Row, Statement,
+    AsyncMessage, Client, Config, Connection as Connected, NoTls, Row, SimpleQueryMessage,
+    Statement,
 };
 
 use super::encryption;
 use super::server_address::Address;
 use crate::bus::storage::LogError;
+use crate::domain::wait_times;
 
 /// The pause before another attempt to connect.
 pub(super) const PAUSE: Duration = Duration::from_millis(50);
@@ -33,7 +35,7 @@ const OLDEST_VERSION: i32 = 140_000;
 /// What a server is asked once for each connection, in one round trip.
 const FITNESS: &str = "
 SELECT current_setting('server_version_num')::int, pg_is_in_recovery(), current_setting('fsync'),
-       current_setting('full_page_writes'), current_setting('synchronous_commit')";
+       current_setting('full_page_writes'), current_setting('synchronous_commit'), current_setting('transaction_read_only')";
 
 /// A connection, or the next one.
 pub(super) struct Connection {
@@ -99,6 +101,18 @@ impl Session {
         self.client.execute(&self.prepared(sql).await?, values).await
     }
 
+    /// Runs a statement without preparing it, and returns the first field of its first row.
+    pub(super) async fn first_of(
+        &self,
+        sql: &str,
+    ) -> Result<Option<String>, tokio_postgres::Error> {
+        let messages = self.client.simple_query(sql).await?;
+        Ok(messages.iter().find_map(|message| match message {
+            SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+            _ => None,
+        }))
+    }
+
     /// Runs statements without values, of which several may stand in one text.
     pub(super) async fn batch_execute(&self, sql: &str) -> Result<(), tokio_postgres::Error> {
         self.client.batch_execute(sql).await
@@ -111,6 +125,8 @@ pub(super) enum Failed {
     Server(tokio_postgres::Error),
     /// No answer came in time.
     Late,
+    /// The name of the server's machine leads nowhere.
+    Nameless(String),
     /// The server must not be used.
     Unfit(String),
 }
@@ -119,7 +135,8 @@ impl Failed {
     /// Says whether another attempt may go better: the connection broke, or the server starts, stops or has too many connections.
     fn may_pass(&self) -> bool {
         match self {
-            Self::Late => true,
+            // A machine without a network knows no names.
+            Self::Late | Self::Nameless(_) => true,
             Self::Unfit(_) => false,
             Self::Server(error) => match error.code() {
                 None => !is_refusal(error),
@@ -190,13 +207,22 @@ impl Connection {
         until: Instant,
         work: impl AsyncFn(&Session) -> Result<T, tokio_postgres::Error>,
     ) -> Result<T, LogError> {
+        // The last attempt is cut short, so the one before may say more.
+        let mut before = None;
         loop {
             match self.attempt(until, &work) {
                 Ok(done) => return Ok(done),
                 Err(failed) if failed.is_refused() || Instant::now() + PAUSE >= until => {
-                    return Err(self.error(failed));
+                    let told = match failed {
+                        Failed::Late => before.unwrap_or(failed),
+                        failed => failed,
+                    };
+                    return Err(self.error(told));
                 }
-                Err(_) => self.pause(PAUSE),
+                Err(failed) => {
+                    before = Some(failed);
+                    self.pause(PAUSE);
+                }
             }
         }
     }
@@ -248,13 +274,18 @@ impl Connection {
         let _ = runtime.block_on(async { tokio::time::timeout(at_most, news.notified()).await });
     }
 
+    /// Says why the server, or something on it, must not be used.
+    pub(super) fn unfit(&self, reason: String) -> LogError {
+        LogError::Unfit { server: self.address.shown.clone(), reason }
+    }
+
     pub(super) fn error(&self, failed: Failed) -> LogError {
         let server = self.address.shown.clone();
         let (is_refused, is_down) = (failed.is_refused(), failed.says_it_is_down());
         let reason = match failed {
             Failed::Server(error) => said(&error),
             Failed::Late => "no answer came in time".to_owned(),
-            Failed::Unfit(reason) => reason,
+            Failed::Nameless(reason) | Failed::Unfit(reason) => reason,
         };
         if is_refused {
             LogError::Unfit { server, reason }
@@ -280,6 +311,7 @@ async fn connect(
     news: &Arc<Notify>,
     greeting: Option<&str>,
 ) -> Result<Session, Failed> {
+    find_by_name(config).await?;
     let client = if config.get_ssl_mode() == SslMode::Disable {
         let (client, connection) = config.connect(NoTls).await?;
         tokio::spawn(serve(connection, Arc::clone(news)));
@@ -293,7 +325,8 @@ async fn connect(
     let row = client.query_one(FITNESS, &[]).await?;
     let version: i32 = row.get(0);
     let is_reader: bool = row.get(1);
-    let [fsync, pages, commit] = [2, 3, 4].map(|column| row.get::<_, String>(column));
+    let [fsync, pages, commit, only_reads] =
+        [2, 3, 4, 5].map(|column| row.get::<_, String>(column));
     let why = if version < OLDEST_VERSION {
         Some(format!(
             "it has version {}, and 14 is the oldest that may keep a bus",
@@ -301,6 +334,11 @@ async fn connect(
         ))
     } else if is_reader {
         Some("it is a replica, which only reads: name the primary".to_owned())
+    } else if only_reads == "on" {
+        Some(
+            "this role or database only reads (`default_transaction_read_only`), and a bus writes"
+                .to_owned(),
+        )
     } else if fsync == "off" || pages == "off" {
         Some(
             "it has `fsync` or `full_page_writes` off, so a crash could lose what was acknowledged"
@@ -318,6 +356,33 @@ async fn connect(
         client.batch_execute(greeting).await?;
     }
     Ok(Session { client, statements: RefCell::default() })
+}
+
+/// Looks whether the name of the server's machine leads anywhere: by connecting alone, a name that nobody answers for looks like a server
+/// that does not answer.
+async fn find_by_name(config: &Config) -> Result<(), Failed> {
+    let mut unknown = None;
+    for host in config.get_hosts() {
+        let Host::Tcp(name) = host else { return Ok(()) };
+        let found = tokio::net::lookup_host((name.as_str(), 0));
+        match tokio::time::timeout(wait_times::SERVER_NAME, found).await {
+            Ok(Ok(mut found)) => match found.next() {
+                Some(_) => return Ok(()),
+                None => unknown = Some(format!("the name {name:?} has no address")),
+            },
+            Ok(Err(error)) => {
+                unknown = Some(format!(
+                    "the name {name:?} is not known here ({error}): correct the address, or this machine's network"
+                ));
+            }
+            Err(_) => {
+                unknown = Some(format!(
+                    "nothing on the network says where {name:?} is: its name server does not answer"
+                ));
+            }
+        }
+    }
+    unknown.map_or(Ok(()), |reason| Err(Failed::Nameless(reason)))
 }
 
 /// Moves what is sent and received, as long as the connection lasts.
@@ -346,6 +411,20 @@ fn said(error: &tokio_postgres::Error) -> String {
         (None, Some(source)) => format!("{error}: {source}"),
         (None, None) => error.to_string(),
     };
+    match error.code() {
+        Some(&SqlState::INSUFFICIENT_PRIVILEGE) => {
+            return format!(
+                "{said}; the owner of the tables gives a role its rights in a team with what `cli-team-bridge bus init --role` prints"
+            );
+        }
+        Some(&SqlState::INVALID_SQL_STATEMENT_NAME | &SqlState::DUPLICATE_PSTATEMENT) => {
+            return format!(
+                "{said}: a pooler gives each transaction another connection. Name the server itself, or let the pooler keep a connection \
+                 for a session, or keep prepared statements (PgBouncer 1.21 or newer)"
+            );
+        }
+        _ => {}
+    }
     if said.contains("password missing") {
         return format!(
             "{said}; put it into ~/.pgpass (mode 600), which the programs of agents read too, or into PGPASSWORD"

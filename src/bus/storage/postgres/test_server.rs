@@ -93,6 +93,17 @@ impl TestServer {
         self.wait();
     }
 
+    /// Starts it anew as a replica, which follows nobody.
+    pub(crate) fn become_replica(&mut self) {
+        self.kill();
+        let signal = self.directory.join("data/standby.signal");
+        std::fs::write(&signal, "").unwrap();
+        if is_root() {
+            std::os::unix::fs::chown(&signal, Some(NOBODY), None).unwrap();
+        }
+        self.restart();
+    }
+
     fn wait(&self) {
         let begun = Instant::now();
         let ready = || {

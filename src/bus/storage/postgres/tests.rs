@@ -4,14 +4,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::server_connection::Connection;
 use super::test_server::TestServer;
-use super::{PostgresOrder, make_team};
+use super::{PostgresOrder, inspect, make_team, role_grants, shares_connections};
 use crate::bus::background::heartbeats::HeartbeatIntervals;
 use crate::bus::rules::Pick;
 use crate::bus::storage::file::{FileLog, Networks, NewOrder, Options};
 use crate::bus::storage::{LogError, OrderedBy, ProposedLine, Sequenced, Sequencer};
 use crate::bus::{Bus, BusError, Claimed, Membership, WaitFor, Waited};
 use crate::domain::ids::{CommandId, MessageId};
+use crate::domain::member::{Host, HostId};
 use crate::domain::messaging::DeliveryMethod;
 use crate::sys::fs::disk::RealDisk;
 use crate::sys::random_ids;
@@ -102,6 +104,98 @@ fn lines_have_one_order_and_a_command_one_place() {
     let read: Vec<_> = lines.iter().map(|line| (line.seq, line.bytes.clone())).collect();
     assert_eq!(read, [(1, b"line 1\n".to_vec()), (3, b"line 3\n".to_vec())]);
     assert!(order.lines_from(4, Some(second.command), soon()).unwrap().is_empty());
+}
+
+/// Runs SQL as a role. Returns what the server said against it.
+fn sql(address: &str, text: &str) -> Result<Option<String>, String> {
+    let mut connection = Connection::new(address).unwrap();
+    let ran = connection.run(soon(), async |client| client.first_of(text).await);
+    ran.map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_role_with_the_printed_grants_works_in_its_team_and_changes_nothing_else() {
+    let Some(team) = Team::start() else { return };
+    let owner = team.server.address();
+    let other = make_team(&owner, "other", soon()).unwrap();
+    PostgresOrder::of(&other).unwrap().put(&line(1, 1, None), soon()).unwrap();
+    sql(&owner, "CREATE ROLE agent LOGIN").unwrap();
+    sql(&owner, "CREATE ROLE nobody LOGIN").unwrap();
+    for _ in 0..2 {
+        sql(&owner, &role_grants("agent", "team")).unwrap();
+    }
+    let agent = owner.replace("user=bridge", "user=agent");
+    let own = make_team(&agent, "team", soon()).unwrap();
+    assert_eq!(own.epoch, team.order.epoch);
+    let order = PostgresOrder::of(&own).unwrap();
+    let (first, text) = (line(1, 1, None), random_ids::blob());
+    order.put_text(text, "a long text", soon()).unwrap();
+    assert_eq!(order.put(&first, soon()).unwrap(), Sequenced::Accepted);
+    let second = line(2, 1, Some(first.command));
+    assert_eq!(order.put(&second, soon()).unwrap(), Sequenced::Accepted);
+    assert_eq!(order.lines_from(2, Some(first.command), soon()).unwrap().len(), 1);
+    assert_eq!(order.text(text, soon()).unwrap(), "a long text");
+    let host = Host { id: HostId(uuid::Uuid::now_v7()), name: "laptop".to_owned() };
+    let mut link = order.link().unwrap();
+    assert!(!link.beat(&host, soon()).unwrap().is_buried);
+    link.leave(host.id, soon()).unwrap();
+    let report = inspect(&own, soon()).unwrap();
+    assert_eq!((report.lacking, report.last_seq), (Vec::new(), Some(2)));
+    assert!(report.sees_some_teams);
+
+    // The other team is not there for it.
+    let others = OrderedBy { server: agent.clone(), ..other.clone() };
+    let order = PostgresOrder::of(&others).unwrap();
+    assert_eq!(order.put(&line(2, 1, None), soon()).unwrap(), Sequenced::Behind);
+    assert!(matches!(order.lines_from(1, None, soon()), Err(LogError::ServerLost { .. })));
+    let refused = order.put_text(text, "x", soon()).unwrap_err().to_string();
+    assert!(refused.contains("row-level security"), "{refused}");
+    let refused = make_team(&agent, "other", soon()).unwrap_err().to_string();
+    assert!(refused.contains("bus init --role"), "{refused}");
+    assert_eq!(inspect(&others, soon()).unwrap().last_seq, None);
+    let count = "SELECT count(*) FROM cli_team_bridge.log";
+    assert_eq!(sql(&agent, count).unwrap().as_deref(), Some("2"));
+    // It changes and deletes no lines, of no team.
+    for denied in [
+        "UPDATE cli_team_bridge.log SET line = 'x'",
+        "DELETE FROM cli_team_bridge.log",
+        "UPDATE cli_team_bridge.text SET text = 'x'",
+        "DELETE FROM cli_team_bridge.text",
+        "TRUNCATE cli_team_bridge.log",
+        "UPDATE cli_team_bridge.head SET epoch = gen_random_uuid()",
+        "DELETE FROM cli_team_bridge.head",
+        "INSERT INTO cli_team_bridge.head (team) VALUES ('mine')",
+        "INSERT INTO cli_team_bridge.incoming (team, bus, host) VALUES ('mine', gen_random_uuid(), 'x')",
+        "CREATE TABLE cli_team_bridge.own (x int)",
+    ] {
+        let refused = sql(&agent, denied).unwrap_err();
+        assert!(refused.contains("permission denied"), "{denied}: {refused}");
+    }
+    assert_eq!(sql(&owner, count).unwrap().as_deref(), Some("3"));
+    // What is missing is said; a further team is added.
+    let nobody = OrderedBy { server: owner.replace("user=bridge", "user=nobody"), ..own };
+    let report = inspect(&nobody, soon()).unwrap();
+    assert_eq!(report.lacking, ["USAGE on the schema cli_team_bridge"]);
+    sql(&owner, "REVOKE INSERT ON cli_team_bridge.log FROM agent").unwrap();
+    assert_eq!(inspect(&others, soon()).unwrap().lacking, ["INSERT on log"]);
+    sql(&owner, &role_grants("agent", "other")).unwrap();
+    let report = inspect(&others, soon()).unwrap();
+    assert_eq!((report.lacking, report.last_seq), (Vec::new(), Some(1)));
+    assert!(!shares_connections(&owner, soon()).unwrap());
+}
+
+#[test]
+fn a_server_that_only_reads_is_refused_by_its_name() {
+    let Some(mut team) = Team::start() else { return };
+    let owner = team.server.address();
+    sql(&owner, "CREATE ROLE reader LOGIN").unwrap();
+    sql(&owner, "ALTER ROLE reader SET default_transaction_read_only = on").unwrap();
+    let reader = OrderedBy { server: owner.replace("user=bridge", "user=reader"), ..team.order };
+    let refused = inspect(&reader, soon()).unwrap_err().to_string();
+    assert!(refused.contains("only reads (`default_transaction_read_only`)"), "{refused}");
+    team.server.become_replica();
+    let refused = make_team(&owner, "team", soon()).unwrap_err().to_string();
+    assert!(refused.contains(":5432/postgres: it is a replica"), "{refused}");
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
+use super::copy_command::{self, CopyArguments};
 use super::export_command::{self, ExportArguments};
 use super::init_command::{self, InitArguments};
 use super::prune_command::{self, PruneArguments};
@@ -22,6 +23,8 @@ pub(crate) struct BusArguments {
 enum Action {
     /// Share the bus with other machines, by way of a PostgreSQL server.
     Init(InitArguments),
+    /// Take the bus with its history to a server, or back into files.
+    Copy(CopyArguments),
     /// Show where the order of the bus is kept, and whether this machine is up to date.
     Status(StatusArguments),
     /// Check every line, snapshot and text, and say what is damaged.
@@ -37,6 +40,7 @@ pub(crate) fn run(arguments: &BusArguments) -> ExitCode {
     let done = match &arguments.action {
         Action::Verify(arguments) => return verify_command::run(arguments),
         Action::Init(arguments) => init_command::run(arguments),
+        Action::Copy(arguments) => copy_command::run(arguments),
         Action::Status(arguments) => status_command::run(arguments),
         Action::Export(arguments) => export_command::run(arguments),
         Action::Prune(arguments) => prune_command::run(arguments),

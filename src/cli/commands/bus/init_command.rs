@@ -27,10 +27,11 @@ PGPASSWORD, never from the address; agents need the passfile.
 Examples:
   cli-team-bridge bus init postgres://bridge@localhost/agents
   cli-team-bridge bus init 'host=/run/postgresql user=bridge dbname=agents' --team shop
+  cli-team-bridge bus init --role agent --team shop | psql --dbname agents
   cli-team-bridge bus init --files      a bus of its own again, in the place of one moved aside")]
 pub(super) struct InitArguments {
     /// The server: postgres://USER@HOST:PORT/DATABASE, or words as for `psql`.
-    #[arg(required_unless_present = "files")]
+    #[arg(required_unless_present_any = ["files", "role"])]
     server: Option<String>,
     /// The name of the team on the server [default: the name of the project's directory].
     #[arg(long, value_name = "NAME")]
@@ -38,6 +39,9 @@ pub(super) struct InitArguments {
     /// Begin a bus of its own, in files alone, where a shared one was moved aside.
     #[arg(long, conflicts_with_all = ["server", "team"])]
     files: bool,
+    /// Only print the SQL that gives this role of the server its rights in the team, and in no other.
+    #[arg(long, value_name = "NAME", conflicts_with = "files")]
+    role: Option<String>,
     /// The project directory [default: found from the current directory].
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
@@ -47,19 +51,24 @@ pub(super) fn run(arguments: &InitArguments) -> Result<(), Failure> {
     below_agent::refuse_to("choose the server of its team")?;
     let project = find_project::find(arguments.project.as_deref())?;
     let directory = project.bus_directory();
+    if let Some(role) = &arguments.role {
+        let team = team_name(arguments.team.as_deref(), &project.root)?;
+        if role.is_empty() || role.chars().any(char::is_control) {
+            return Err("the name of a role is not empty, and has no control characters".into());
+        }
+        output::say(&postgres::role_grants(role, &team));
+        return Ok(());
+    }
     let Some(server) = &arguments.server else {
         return begin_in_files(&project.root, &directory);
     };
-    let of_directory = || project.root.file_name().map(|name| name.to_string_lossy().into_owned());
-    let team = arguments.team.clone().or_else(of_directory).unwrap_or_default();
-    if team.trim().is_empty() || team.len() > TEAM_BYTES || team.chars().any(char::is_control) {
-        let what = format!("a team's name has 1 to {TEAM_BYTES} bytes and no control characters");
-        return Err(with_hint(what, "name it with `--team`"));
-    }
+    let team = team_name(arguments.team.as_deref(), &project.root)?;
     let present = open_bus::kept_by(&directory)?;
     if matches!(present, KeptBy::Files) {
         let what = format!("`{}` has a bus of its own already", project.root.shown());
-        return Err(with_hint(what, "end its sessions and move `.claude/bridge` aside first"));
+        let hint = "end its sessions; then `cli-team-bridge bus copy` with the server takes it to a new team, or move `.claude/bridge` aside \
+                    first";
+        return Err(with_hint(what, hint));
     }
     let until = Instant::now() + wait_times::SERVER;
     let order = postgres::make_team(server, &team, until).map_err(unusable)?;
@@ -76,6 +85,17 @@ pub(super) fn run(arguments: &InitArguments) -> Result<(), Failure> {
         counted(events, "event")
     ));
     Ok(())
+}
+
+/// Returns the name of a team: the given one, or that of the project's directory.
+pub(super) fn team_name(given: Option<&str>, root: &Path) -> Result<String, Failure> {
+    let of_directory = || root.file_name().map(|name| name.to_string_lossy().into_owned());
+    let team = given.map(str::to_owned).or_else(of_directory).unwrap_or_default();
+    if team.trim().is_empty() || team.len() > TEAM_BYTES || team.chars().any(char::is_control) {
+        let what = format!("a team's name has 1 to {TEAM_BYTES} bytes and no control characters");
+        return Err(with_hint(what, "name it with `--team`"));
+    }
+    Ok(team)
 }
 
 /// Begins a bus in files, also where this user's last one in the directory was a shared one.

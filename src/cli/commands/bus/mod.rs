@@ -1,6 +1,8 @@
-//! `bus`: verifies a project's whole bus, exports its history, prunes what is no longer needed, and shares it with other machines.
+//! `bus`: verifies a project's whole bus, exports its history, prunes what is no longer needed, shares it with other machines, and
+//! copies it.
 
 mod bus_arguments;
+mod copy_command;
 mod export_command;
 mod init_command;
 mod prune_age;

@@ -5,8 +5,9 @@ use std::time::Instant;
 use clap::Args;
 use serde::Serialize;
 
+use crate::bus::storage::file::{Follower, PresentBus};
 use crate::bus::storage::postgres::{self, KEEP_AND_BEGIN};
-use crate::cli::commands::look::{Place, no_team, print_json, unusable};
+use crate::cli::commands::look::{Place, foreign, no_team, print_json, unusable};
 use crate::cli::open_bus::KeptBy;
 use crate::cli::{Failure, open_bus, output, with_hint};
 use crate::domain::text::counted::counted;
@@ -42,12 +43,17 @@ struct ServerJson {
 
 pub(super) fn run(arguments: &StatusArguments) -> Result<(), Failure> {
     let place = &arguments.place;
-    let (project, _) = place.project_and_proof()?;
+    let (project, proof) = place.project_and_proof()?;
     let directory = project.bus_directory();
     let order = match open_bus::kept_by(&directory)? {
         KeptBy::Nobody => {
-            output::tell(&no_team(&project.root));
-            return Ok(());
+            return match Follower::look_at(&directory, &proof, None).map_err(unusable)? {
+                PresentBus::Foreign => Err(foreign(&directory)),
+                PresentBus::Absent | PresentBus::Readable(_) => {
+                    output::tell(&no_team(&project.root));
+                    Ok(())
+                }
+            };
         }
         KeptBy::Files => None,
         KeptBy::Server(order) => Some(order),

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::Serialize;
 
-use crate::bus::storage::file::{Follower, Foreign, PresentBus, Proof};
+use crate::bus::storage::file::{FileLog, Follower, Foreign, PresentBus, Proof};
 use crate::bus::storage::{LogError, OnWakeup};
 use crate::cli::find_project::{self, Project};
 use crate::cli::{Failure, open_bus, output, with_hint};
 use crate::domain::text::shown_path::ShownPath as _;
+use crate::sys::fs::disk::RealDisk;
 use crate::sys::fs::user_state_dir::StateDirectory;
 
 /// Which project to look at, and in what form.
@@ -90,6 +91,13 @@ pub(in crate::cli::commands) fn whose() -> Proof {
 /// Says that a bus was not created where it is.
 pub(in crate::cli::commands) fn foreign(directory: &Path) -> Failure {
     let what = format!("the bus `{}` was not created here, so it is not read", directory.shown());
+    if FileLog::is_mirror(directory, &RealDisk) {
+        let what = format!("{what}; it says that it is a copy of one that several machines share");
+        return with_hint(
+            what,
+            "move it aside, and run `cli-team-bridge bus init` with the server and the team",
+        );
+    }
     with_hint(
         what,
         "if it is yours, run `cli-team-bridge orchestrator --adopt < /dev/null` in the project",

@@ -32,6 +32,12 @@ pub(crate) struct RunArguments {
     /// Use a bus that was not created here, instead of setting it aside and starting a new one (also: `BRIDGE_ADOPT=1`).
     #[arg(long)]
     pub(super) adopt: bool,
+    /// The server of the team: a project without a bus gets a shared one, as by `bus init`; with another bus, nothing runs.
+    #[arg(long, value_name = "SERVER")]
+    pub(super) bus: Option<String>,
+    /// The name of the team on that server [default: the name of the project's directory].
+    #[arg(long, value_name = "NAME", requires = "bus")]
+    pub(super) team: Option<String>,
     /// Check the plan and print the order of its steps, without running it.
     #[arg(long)]
     pub(super) dry_run: bool,

@@ -16,7 +16,7 @@ use crate::cli::{
     Failure, below_agent, find_project, lead_team, load_config, open_bus, output, serve_mcp,
     signal_policy,
 };
-use crate::config::quoted;
+use crate::config::{BusOfNew, quoted};
 use crate::domain::ids::WorkflowId;
 use crate::domain::member::PLAN_ROLE;
 use crate::domain::name::Name;
@@ -61,6 +61,11 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let foreign = open_bus::foreign(arguments.adopt);
     let is_taken_over = matches!(foreign, Foreign::TakenOver) && project.bus_directory().exists();
     let outside = Outside::new(project.bus_directory(), open_bus::networks(&config), foreign);
+    let named = BusOfNew { server: arguments.bus.clone(), team: arguments.team.clone() };
+    let outside = match &named.server {
+        Some(_) => outside.with_bus_of_new(&named, true),
+        None => outside.with_bus_of_new(config.bus_of_new(), false),
+    };
     let launch = lead_team::launch_in(project)?;
     if let Request::Plan(plan) = &request
         && (arguments.dry_run || arguments.graph.is_some())

@@ -35,7 +35,8 @@ impl Mirror for FileLog {
             let path = self.directory.clone();
             return Err(LogError::Refused { path, reason: reason.to_owned() });
         }
-        let now = self.now();
+        // The clock of the server may be behind that of the files in which the log began, or of a server before.
+        let now = replica.state.not_before_log(self.now());
         let proposal = match decide(replica, now) {
             Verdict::Refused => return Ok(Proposed::Refused),
             Verdict::Nothing => return Ok(Proposed::Nothing),
@@ -95,7 +96,7 @@ impl Mirror for FileLog {
 }
 
 /// Returns the long texts that an entry names.
-fn long_texts_of(entry: &Entry) -> Vec<Uuid> {
+pub(in crate::bus::storage::file) fn long_texts_of(entry: &Entry) -> Vec<Uuid> {
     let bodies = entry.events.iter().flat_map(|event| event.bodies());
     let ids: BTreeSet<_> = bodies
         .filter_map(|body| match body {

@@ -6,5 +6,5 @@
 pub(super) mod host_beat;
 mod host_file;
 pub(crate) mod mirror_files;
-mod mirror_log;
+pub(super) mod mirror_log;
 pub(super) mod mirror_parts;

@@ -12,19 +12,23 @@
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::directory_identity::{SeenDirectory, Site};
+use super::pending_change::KeeperChange;
 use super::required_proof::{Foreign, Proof};
 use crate::bus::storage::file::bus_json::{self, BusHeader};
 use crate::bus::storage::file::io_failure::{failed, names_in_part};
 use crate::bus::storage::file::log::snapshot;
 use crate::bus::storage::file::{NewOrder, Options, bus_directory, git_exclude};
+use crate::bus::storage::postgres::make_team;
 use crate::bus::storage::{LogError, OrderedBy};
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::domain::time::iso8601;
+use crate::domain::wait_times;
 use crate::sys::fs::disk::{Disk, RealDisk};
 use crate::sys::fs::file_lock::{LifeLock, LockFile};
 use crate::sys::fs::user_state_dir::StateDirectory;
@@ -45,18 +49,21 @@ const MIRROR_OF_OTHERS: &str = "it is a copy of a bus that several machines shar
 
 /// The record of a bus in the state directory.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Counterpart {
+pub(super) struct Counterpart {
     /// The directory, for people.
-    path: PathBuf,
-    secret: String,
+    pub(super) path: PathBuf,
+    pub(super) secret: String,
     /// Where it was before it was moved; `known_buses` keeps it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    was: Vec<PathBuf>,
+    pub(super) was: Vec<PathBuf>,
     /// The server that keeps its order, if it is a mirror: no file of the project may name another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    order: Option<OrderedBy>,
+    pub(super) order: Option<OrderedBy>,
+    /// The change of that server that is under way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) change: Option<KeeperChange>,
     #[serde(flatten)]
-    seen: SeenDirectory,
+    pub(super) seen: SeenDirectory,
 }
 
 /// The kind of a bus directory.
@@ -70,7 +77,7 @@ enum BusFound {
 }
 
 /// Why a bus cannot be proven, and what to do. People and models read it, so it contains no path.
-struct Unprovable {
+pub(super) struct Unprovable {
     why: &'static str,
     remedy: &'static str,
 }
@@ -217,7 +224,7 @@ impl Opening<'_> {
     }
 
     /// Reads the header of the bus. Its owner and its mode do not matter to a user who adopts it: it is written anew.
-    fn header(&self) -> Result<Option<BusHeader>, LogError> {
+    pub(super) fn header(&self) -> Result<Option<BusHeader>, LogError> {
         match bus_json::look(self.disk, self.directory) {
             Err(LogError::Refused { .. }) if self.proof.foreign == Foreign::TakenOver => {
                 Ok(Some(BusHeader::default()))
@@ -233,7 +240,7 @@ impl Opening<'_> {
         })
     }
 
-    fn seen_now(&self) -> Result<SeenDirectory, LogError> {
+    pub(super) fn seen_now(&self) -> Result<SeenDirectory, LogError> {
         let seen = self.sighting();
         seen.map_err(|error| failed("look at", self.directory, error))
     }
@@ -262,7 +269,8 @@ impl Opening<'_> {
         if kept.secret != *secret || !kept.seen.is(now) {
             return Ok(BusFound::Foreign);
         }
-        if kept.order != known.order {
+        let is_changing = kept.change.as_ref().is_some_and(|change| change.to == known.order);
+        if kept.order != known.order && !is_changing {
             return Err(Unprovable {
                 why: "its bus.json names another server than the one that its user has chosen",
                 remedy: "end all sessions, move `.claude/bridge` aside and run `cli-team-bridge bus init` with the server",
@@ -284,17 +292,24 @@ impl Opening<'_> {
         match &self.options.order {
             NewOrder::Server(order) => Ok(Some(order.clone())),
             NewOrder::Files => Ok(None),
-            NewOrder::AsRecorded => {
-                let Ok(counterparts) = self.counterparts() else { return Ok(None) };
-                match self.last_recorded(&counterparts) {
-                    Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                        let why = "the records of where buses were created cannot be read";
-                        Err(self.refused(Unprovable::of(why, &error).to_string()))
-                    }
-                    // Then the new bus cannot be recorded either, which says what is wrong.
-                    recorded => Ok(recorded.unwrap_or_default()),
-                }
+            NewOrder::AsRecorded => self.recorded_order(),
+            NewOrder::Chosen { server, team } => match self.recorded_order()? {
+                Some(order) => Ok(Some(order)),
+                None => make_team(server, team, Instant::now() + wait_times::SERVER).map(Some),
+            },
+        }
+    }
+
+    /// Returns who kept the order of the bus that this user last made in this directory.
+    fn recorded_order(&self) -> Result<Option<OrderedBy>, LogError> {
+        let Ok(counterparts) = self.counterparts() else { return Ok(None) };
+        match self.last_recorded(&counterparts) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                let why = "the records of where buses were created cannot be read";
+                Err(self.refused(Unprovable::of(why, &error).to_string()))
             }
+            // Then the new bus cannot be recorded either, which says what is wrong.
+            recorded => Ok(recorded.unwrap_or_default()),
         }
     }
 
@@ -349,11 +364,11 @@ impl Opening<'_> {
         let before: Option<Counterpart> =
             before.and_then(|text| serde_json::from_slice(&text).ok());
         // `known_buses` notes a move, so the path stays the former one until then.
-        let (path, was) = before.filter(|before| before.secret == secret).map_or_else(
-            || (self.directory.to_owned(), Vec::new()),
-            |before| (before.path, before.was),
+        let (path, was, change) = before.filter(|before| before.secret == secret).map_or_else(
+            || (self.directory.to_owned(), Vec::new(), None),
+            |before| (before.path, before.was, before.change),
         );
-        let counterpart = Counterpart { path, secret, was, order, seen };
+        let counterpart = Counterpart { path, secret, was, order, change, seen };
         let text = serde_json::to_vec(&counterpart)?;
         counterparts.write(&name, &text)
     }
@@ -413,7 +428,7 @@ impl Opening<'_> {
         Ok(paths.any(|path| LifeLock::is_held(&path).unwrap_or(false)))
     }
 
-    fn counterparts(&self) -> Result<StateDirectory, Unprovable> {
+    pub(super) fn counterparts(&self) -> Result<StateDirectory, Unprovable> {
         let state = self.proof.state.as_ref();
         let state = state.ok_or(Unprovable {
             why: "there is no directory for the record of where it was created",
@@ -423,7 +438,7 @@ impl Opening<'_> {
         Ok(state.inner(COUNTERPARTS))
     }
 
-    fn refused(&self, reason: String) -> LogError {
+    pub(super) fn refused(&self, reason: String) -> LogError {
         LogError::Refused { path: self.directory.to_owned(), reason }
     }
 }
@@ -436,6 +451,6 @@ impl fmt::Display for Unprovable {
 }
 
 /// Returns the name of a counterpart. A copy has the same id and another inode.
-fn name(bus: Uuid, site: &Site) -> String {
+pub(super) fn name(bus: Uuid, site: &Site) -> String {
     format!("{bus}-{}.json", site.inode)
 }

@@ -12,7 +12,7 @@ use crate::bus::storage::file::log::segments::{Next, RawLine, Scope, Segments, S
 use crate::sys::fs::disk::Disk;
 
 /// A part of the log as it stands on disk.
-pub(super) enum HistoryLine<'a> {
+pub(in crate::bus::storage::file) enum HistoryLine<'a> {
     /// A line whose checksum fits, without its newline.
     Whole(&'a [u8]),
     /// This many bytes that are no line.
@@ -24,11 +24,14 @@ pub(super) enum HistoryLine<'a> {
 }
 
 /// Called with each part of the log and its position.
-pub(super) type OnHistory<'a> =
+pub(in crate::bus::storage::file) type OnHistory<'a> =
     dyn FnMut(LogPosition, HistoryLine<'_>) -> Result<(), LogError> + 'a;
 
 /// Walks over the whole log.
-pub(super) fn walk(segments: &mut Segments, take: &mut OnHistory<'_>) -> Result<(), LogError> {
+pub(in crate::bus::storage::file) fn walk(
+    segments: &mut Segments,
+    take: &mut OnHistory<'_>,
+) -> Result<(), LogError> {
     segments.refresh()?;
     let Some(mut segment) = segments.oldest() else {
         return Ok(());

@@ -5,7 +5,7 @@
 mod bus_finding;
 mod event_subject;
 mod export_history;
-mod history_lines;
+pub(super) mod history_lines;
 mod history_reader;
 mod prune_history;
 #[cfg(test)]
