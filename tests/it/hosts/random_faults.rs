@@ -31,6 +31,16 @@ steps = [
 ]
 "#;
 
+/// Many requests are opened at once.
+const NO_HASTE: &str = "[limits]\nmessages_per_minute = 0\n";
+
+const PROFILE: &str = r#"
+[agents.scripted]
+command = "$self"
+args = ["scripted-agent"]
+env_pass = ["BRIDGE_SCRIPT"]
+"#;
+
 /// A call takes no longer, whatever the server does.
 const CALL: Duration = Duration::from_secs(40);
 
@@ -172,7 +182,7 @@ impl Program {
 
 impl Host {
     fn new(number: usize, server: &postgres_server::TestServer) -> Self {
-        let stage = Stage::new(SCRIPT).with_scripted_profiles(&["scripted"]);
+        let stage = Stage::new(SCRIPT).with_profiles(&format!("{NO_HASTE}{PROFILE}"));
         let link = Link::to(server.directory());
         command(&stage, &["bus", "init", &link.address(), "--team", "chaos"]);
         Self { number, stage, link, lives: AtomicUsize::new(0) }
@@ -350,7 +360,7 @@ async fn nothing_is_lost_or_done_twice_while_hosts_links_and_the_server_break() 
     let drawn = random_ids::session().0.as_u64_pair().1;
     let seed = std::env::var("BRIDGE_CHAOS_SEED").map_or(drawn, |seed| seed.parse().unwrap()) | 1;
     println!("BRIDGE_CHAOS_SEED={seed}");
-    let home = Stage::new("");
+    let home = Stage::new("").with_profiles(NO_HASTE);
     command(&home, &["bus", "init", &server.address(), "--team", "chaos"]);
     let hosts: Arc<Vec<Host>> =
         Arc::new((0..size.hosts).map(|number| Host::new(number, &server)).collect());
