@@ -98,7 +98,8 @@ mod tests {
         }
         log.durability().sync().unwrap();
         drop(log);
-        let mut bus = Follower::open(&directory, Origin::Believed, Arc::new(|| {})).unwrap().unwrap();
+        let mut bus =
+            Follower::open(&directory, Origin::Believed, Arc::new(|| {})).unwrap().unwrap();
         assert!(bus.state().message(&id(2)).is_none());
         for number in [1, 2] {
             assert_eq!(thread_of_message(&mut bus, &id(number)).unwrap(), Some(id(1)), "{number}");

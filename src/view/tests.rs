@@ -290,6 +290,7 @@ fn an_ended_request_has_its_answer_and_who_gave_it() {
             nudge_ms: 1,
             ttl_ms: 1,
             lease_ms: None,
+            urgency: None,
         })
     };
     let response = |number: u64, claimed_by: Option<Name>, text: &str| {

@@ -348,7 +348,7 @@ async fn an_urgent_message_in_a_turn_with_mail_is_prompted_together_with_that_ma
     let urgent = json!({ "to": "ann", "content": "this before", "priority": "urgent" });
     lead.call("send_message", urgent).await;
     let woken = lead.hear_from("ann").await;
-    let frame = "--- Messages from other agents ---\n[orchestrator → you] urgent: this before\n[orchestrator → you] first thing\n\
+    let frame = "--- Messages from other agents ---\n[orchestrator → you] urgent: this before\n[orchestrator → you, again: you may already have acted on it] first thing\n\
                  --- End messages ---\n\n";
     assert_eq!(woken, format!("{frame}{ANSWER}"));
     lead.until_idle("ann").await;

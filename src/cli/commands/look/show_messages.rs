@@ -208,6 +208,7 @@ fn lines(letter: &Letter) -> Vec<String> {
     };
     let mut lines =
         vec![format!("{time}Z  {} → {}{kind}{labels}: {text}", letter.sender(), letter.to)];
+    lines.extend(letter.payload_in_words().map(|payload| format!("    payload: {payload}")));
     lines.extend(letter.attachments.iter().map(|one| format!("    attached: {}", one.in_words())));
     let answers = letter.reply_to.as_ref().map(|id| format!(", answers {id}"));
     let end = letter.resolved.as_ref().map(ThreadEnd::in_words);
@@ -254,6 +255,8 @@ mod tests {
             decides: false,
             priority: None,
             reference: None,
+            payload: None,
+            payload_bytes: None,
             attachments: Vec::new(),
             urgent: false,
             resolved: None,
