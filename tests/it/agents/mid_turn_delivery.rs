@@ -97,8 +97,10 @@ async fn a_message_that_finds_no_turn_to_steer_wakes_the_agent_later() {
     lead.until_said(&task, "begun").await;
     let sent = lead.send("ann", "the code is 4711").await;
     assert_eq!(lead.done(&task).await, "begun. heard null");
-    let woken = format!("{}{ANSWER}", framed("orchestrator", "the code is 4711"));
-    assert_eq!(lead.hear_from("ann").await, woken);
+    // The bridge cannot know that no try has shown it.
+    let again = framed("orchestrator", "the code is 4711")
+        .replace("→ you]", "→ you, again: you may already have acted on it]");
+    assert_eq!(lead.hear_from("ann").await, format!("{again}{ANSWER}"));
     lead.until_idle("ann").await;
     // Steering was tried repeatedly, and each failure was recorded before the next try. The message is seen once.
     let methods = methods(&stage, &sent);
