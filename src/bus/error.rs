@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
 use super::rules::Refusal;
-use super::storage::{LogError, MOUNT_IT};
+use super::storage::{LogError, MAKE_ROOM, MOUNT_IT};
 
 use crate::domain::text::shown_path::ShownPath as _;
 
@@ -28,17 +28,22 @@ impl BusError {
         match self {
             Self::Log(LogError::Io { action, path, source }) => {
                 let what = match source.kind() {
-                    ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => in_project(path),
+                    ErrorKind::PermissionDenied
+                    | ErrorKind::ReadOnlyFilesystem
+                    | ErrorKind::StorageFull
+                    | ErrorKind::QuotaExceeded => in_project(path),
                     _ => None,
                 };
                 let Some(what) = what else {
                     return format!("the bus failed to {action} its files: {source}");
                 };
-                let helps = if source.kind() == ErrorKind::PermissionDenied {
-                    "; your user needs the right to write to it and to the directory that it is in (`chmod u+rwx`, \
-                     or `chown` if another user owns it)"
-                } else {
-                    MOUNT_IT
+                let helps = match source.kind() {
+                    ErrorKind::PermissionDenied => {
+                        "; your user needs the right to write to it and to the directory that it is in (`chmod u+rwx`, \
+                         or `chown` if another user owns it)"
+                    }
+                    ErrorKind::ReadOnlyFilesystem => MOUNT_IT,
+                    _ => MAKE_ROOM,
                 };
                 format!("the bus failed to {action} `{}`: {source}{helps}", what.shown())
             }
@@ -90,6 +95,9 @@ mod tests {
         assert!(mounted.contains("create `.claude/bridge/log`: "), "{mounted}");
         assert!(mounted.ends_with("mount it so that it can be written to"), "{mounted}");
         let full = says("/p/.claude/bridge/log", ErrorKind::StorageFull);
-        assert!(full.starts_with("the bus failed to create its files: "), "{full}");
+        assert!(full.starts_with("the bus failed to create `.claude/bridge/log`: "), "{full}");
+        assert!(full.contains("its file system is full: free some space on it"), "{full}");
+        let other = says("/p/.claude/bridge/log", ErrorKind::Interrupted);
+        assert!(other.starts_with("the bus failed to create its files: "), "{other}");
     }
 }

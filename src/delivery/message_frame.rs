@@ -23,6 +23,9 @@ pub const BEGIN_WITH_HUMAN: &str = "--- Messages from other agents and your user
 /// The last line.
 pub const END: &str = "--- End messages ---";
 
+/// The mark of a message that its reader was given before, without a proof that it read it: it is to look before it does the same twice.
+const AGAIN: &str = ", again: you may already have acted on it";
+
 /// What follows a frame with a message of the person at the command line.
 const ABOUT_HUMAN: &str = " `human` is your user, who wrote at the command line: they read the result \
                            of your task, and what you send to `human`.";
@@ -102,7 +105,7 @@ fn earlier_lines(before: &Before, of: &LoadedMessage, reader: Reader<'_>) -> Vec
         format!("  [{} earlier in this thread: {tool} with thread {id}]", before.left_out)
     });
     let lines = before.messages.iter().map(|message| {
-        let authors = authors(message, reader);
+        let authors = authors(message, reader, "");
         format!("{authors} earlier: {}{}", shown_text(message), rest(message, reader))
     });
     left_out.into_iter().chain(lines).collect()
@@ -119,13 +122,15 @@ fn line(message: &LoadedMessage, reader: Reader<'_>) -> String {
         (MessageKind::Response, Some(request)) => format!("response to {request}: "),
         _ => String::new(),
     };
-    let (authors, labels, text) = (authors(message, reader), labels(message), shown_text(message));
+    let again = if message.is_again { AGAIN } else { "" };
+    let authors = authors(message, reader, again);
+    let (labels, text) = (labels(message), shown_text(message));
     let (beside, rest) = (beside_the_text(message, reader), rest(message, reader));
     format!("{authors} {labels}{what}{text}{beside}{rest}")
 }
 
-/// Writes who sent a message, and to whom.
-fn authors(message: &LoadedMessage, reader: Reader<'_>) -> String {
+/// Writes who sent a message, and to whom, with a mark behind it.
+fn authors(message: &LoadedMessage, reader: Reader<'_>, mark: &str) -> String {
     let from = match &message.header.from {
         Author::Human => "human, your user at the command line".to_owned(),
         Author::Member(name) if name == reader.name() => "you".to_owned(),
@@ -137,7 +142,7 @@ fn authors(message: &LoadedMessage, reader: Reader<'_>) -> String {
         Audience::Group(Group::Human) => "human, your user".to_owned(),
         audience => audience.to_string(),
     };
-    format!("[{from} → {to}]")
+    format!("[{from} → {to}{mark}]")
 }
 
 fn shown_text(message: &LoadedMessage) -> String {

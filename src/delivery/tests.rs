@@ -6,6 +6,7 @@ use super::introduction::{MAX_INTRODUCTION_BYTES, introduce};
 use super::message_frame::{BEGIN, END, frame};
 use super::methods::before_task::task_prompt;
 use super::methods::between_steps;
+use super::methods::channel;
 use super::methods::drain::drained_texts;
 use super::methods::interrupt::again_prompt;
 use super::methods::steer::steer_text;
@@ -70,6 +71,29 @@ fn messages_are_framed_as_those_of_other_members() {
         2 more: call check_messages\n\
         --- End messages ---";
     assert_eq!(frame(&messages, &you, 2), expected);
+}
+
+#[test]
+fn a_message_that_comes_again_says_so_in_every_frame() {
+    let you = name("qwen");
+    let to_you = |text| message("codex", Audience::One(you.clone()), text);
+    let first = to_you("Deploy it once.");
+    let messages = [LoadedMessage { is_again: true, ..to_you("Deploy it once.") }, first];
+    let again = "[codex → you, again: you may already have acted on it] Deploy it once.";
+    let texts = [
+        frame(&messages, &you, 0),
+        task_prompt(None, &messages, &you, 0, "look"),
+        again_prompt(&messages, &you, 0, "look"),
+        wake_prompt(None, &messages, &you, 0),
+        steer_text(&messages, &you, 0),
+        drained_texts(&messages, &you, 0).concat(),
+        between_steps::context(&messages, &you, 0),
+        messages.each_ref().map(|one| channel::content(one, &you)).concat(),
+    ];
+    for text in texts {
+        assert_eq!(text.matches(again).count(), 1, "{text}");
+        assert_eq!(text.matches("[codex → you] Deploy it once.").count(), 1, "{text}");
+    }
 }
 
 fn attachment(name: &str, holds: Attached) -> Attachment {

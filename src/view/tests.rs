@@ -290,25 +290,17 @@ fn an_ended_request_has_its_answer_and_who_gave_it() {
             nudge_ms: 1,
             ttl_ms: 1,
             lease_ms: None,
+            urgency: None,
         })
     };
     let response = |number: u64, claimed_by: Option<Name>, text: &str| {
+        let (id, to) = (MessageId::from_bits(number), Audience::One(name("ann")));
         Event::MessageSent(MessageSent {
-            id: MessageId::from_bits(number),
             kind: MessageKind::Response,
-            from: Author::Member(name("ben")),
-            audience: Audience::One(name("ann")),
             to: vec![name("ann")].into(),
             request: Some(RequestId::from_bits(10)),
-            task: None,
             claimed_by,
-            reply_to: None,
-            thread: None,
-            ends: Vec::new(),
-            priority: Priority::Normal,
-            quiet: false,
-            more: None,
-            body: Body::Text(text.to_owned()),
+            ..MessageSent::plain(id, name("ben"), to, text)
         })
     };
     let id = RequestId::from_bits(10);

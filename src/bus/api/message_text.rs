@@ -7,11 +7,10 @@ use crate::bus::error::BusError;
 use crate::bus::event::Envelope;
 use crate::bus::rules::Refusal;
 use crate::bus::state::{Message, State};
-use crate::bus::storage::LogError;
 use crate::bus::storage::stored_text::{CONTEXT_HEADING, RequestTexts};
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
-use crate::domain::messaging::{Attached, Attachment};
+use crate::domain::messaging::{Attached, Attachment, MessageKind};
 use crate::domain::name::Name;
 
 /// A message with a part of its text.
@@ -192,7 +191,7 @@ impl Bus {
             more.supersedes.take_if(|before| !self.look(|state| knew(state, before, reader)));
         }
         let whole = match self.text(header.body) {
-            Err(BusError::Log(why @ (LogError::Gone | LogError::DamagedText { .. }))) => {
+            Err(BusError::Log(why)) if why.is_lost_text() => {
                 return Ok(LoadedMessage {
                     text: String::new(),
                     offset: 0,
@@ -222,11 +221,12 @@ impl Bus {
 
     /// Reads what a message has beside its text; none if the bus no longer has it.
     fn envelope(&self, header: &Message) -> Result<Option<Box<Envelope>>, BusError> {
-        if header.more.is_none() {
+        // A request has only its urgency beside its text.
+        if header.more.is_none() || header.kind == MessageKind::Request {
             return Ok(None);
         }
         match self.sent_event(header.body) {
-            Err(BusError::Log(LogError::Gone | LogError::DamagedText { .. })) => Ok(None),
+            Err(BusError::Log(why)) if why.is_lost_text() => Ok(None),
             read => Ok(read?.more),
         }
     }

@@ -93,6 +93,7 @@ mod tests {
             nudge_ms: 1,
             ttl_ms: 1,
             lease_ms: None,
+            urgency: None,
         };
         let (by, owner) = (name("member-1"), session(1));
         let events = vec![

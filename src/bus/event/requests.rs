@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Addressees, Body, Skip};
 use crate::domain::ids::{CallId, MessageId, RequestId, SessionId};
-use crate::domain::messaging::Audience;
+use crate::domain::messaging::{Audience, Priority, Urgency};
 use crate::domain::name::Name;
 
 /// A request is open, and its message is in the inboxes of `to`.
@@ -30,9 +30,17 @@ pub struct RequestOpened {
     /// long as their sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_ms: Option<u64>,
+    /// How much it matters, if that is more or less than usual. Older versions show it as usual.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub urgency: Option<Urgency>,
 }
 
 impl RequestOpened {
+    /// Returns its priority.
+    pub fn priority(&self) -> Priority {
+        self.urgency.map_or(Priority::Normal, Urgency::priority)
+    }
+
     /// Returns its audience as shown to readers.
     pub fn audience(&self) -> Audience {
         self.only.clone().unwrap_or(Audience::All)

@@ -117,6 +117,7 @@ impl<'a> Racer<'a> {
             nudge_ms: 3_600_000,
             ttl_ms: 86_400_000,
             lease_ms: Some(LEASE_MS),
+            urgency: None,
         };
         let asker = self.track.asker;
         self.ask(Some(asker), open).unwrap();

@@ -161,7 +161,15 @@ pub(super) fn claim_update(how: u8, to: &Name, number: u128) -> ClaimUpdate {
 }
 
 pub(super) fn opening(to: Option<String>, ttl_ms: u64, lease_ms: Option<u64>) -> Operation {
-    Operation::Open { description: text(), context: None, to, nudge_ms: 30_000, ttl_ms, lease_ms }
+    Operation::Open {
+        description: text(),
+        context: None,
+        to,
+        nudge_ms: 30_000,
+        ttl_ms,
+        lease_ms,
+        urgency: None,
+    }
 }
 
 /// Sends one of the few texts, with one of the few envelopes.

@@ -246,6 +246,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             nudge_ms: u64::from(d),
             ttl_ms: u64::from(e),
             lease_ms: odd.then_some(u64::from(d)),
+            urgency: None,
         }),
         20 if odd && d > 128 => {
             Event::ClaimKnown(ProvenClaim { session: session(a), request: request(c), skip: Skip })

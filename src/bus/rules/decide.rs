@@ -246,9 +246,16 @@ fn perform(writer: &mut Writer<'_>, me: SessionId, operation: &Operation) -> Res
         Operation::Wait { .. } | Operation::EndWait { .. } => {
             perform_on_waits(writer, me, operation)
         }
-        Operation::Open { description, context, to, nudge_ms, ttl_ms, lease_ms } => {
+        Operation::Open { description, context, to, nudge_ms, ttl_ms, lease_ms, urgency } => {
             let texts = (description, context.as_ref());
-            requests::open(writer, me, to.as_deref(), texts, (*nudge_ms, *ttl_ms, *lease_ms))
+            requests::open(
+                writer,
+                me,
+                to.as_deref(),
+                texts,
+                (*nudge_ms, *ttl_ms, *lease_ms),
+                *urgency,
+            )
         }
         Operation::UpdateClaim(id, update) => requests::update_claim(writer, me, id, update),
         Operation::Claim(id, call) => requests::claim(writer, me, id, *call),

@@ -56,6 +56,9 @@ pub enum LogError {
         /// The bytes that the log names.
         stored: u64,
     },
+    /// A long text has another hash than the stored one: another program changed its file.
+    #[error("this text is damaged on disk: its file has another SHA-256 than what was stored")]
+    ChangedText,
     /// The server that keeps the order of the bus cannot be reached.
     #[error("the server of the bus, {server}, cannot be reached: {reason}")]
     Away {
@@ -93,13 +96,24 @@ pub enum LogError {
     },
 }
 
+impl LogError {
+    /// Says whether a text is lost for good, so that what it belongs to is shown without it.
+    pub fn is_lost_text(&self) -> bool {
+        matches!(self, Self::Gone | Self::DamagedText { .. } | Self::ChangedText)
+    }
+}
+
 /// What helps where nothing can be written: behind the words of the system, which say only that.
 pub(crate) const MOUNT_IT: &str =
     "; its file system can only be read: mount it so that it can be written to";
 
+/// What helps where a file system is full.
+pub(crate) const MAKE_ROOM: &str = "; its file system is full: free some space on it";
+
 fn what_helps(source: &io::Error) -> &'static str {
     match source.kind() {
         ErrorKind::ReadOnlyFilesystem => MOUNT_IT,
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => MAKE_ROOM,
         _ => "",
     }
 }
@@ -117,6 +131,7 @@ mod tests {
         let said = says(ErrorKind::ReadOnlyFilesystem);
         assert!(said.starts_with("failed to open `/p/lock`: read-only"), "{said}");
         assert!(said.ends_with("mount it so that it can be written to"), "{said}");
-        assert!(!says(ErrorKind::StorageFull).contains("mount"));
+        let full = says(ErrorKind::StorageFull);
+        assert!(!full.contains("mount") && full.contains("free some space"), "{full}");
     }
 }

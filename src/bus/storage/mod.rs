@@ -24,7 +24,7 @@ pub use self::append_outcome::{Appended, Decide, Verdict};
 pub use self::bus_log::{Log, OnWakeup};
 pub use self::durability::Durability;
 pub use self::log_error::LogError;
-pub(super) use self::log_error::MOUNT_IT;
+pub(super) use self::log_error::{MAKE_ROOM, MOUNT_IT};
 pub use self::sequencer::{
     HostLease, HostLink, Mirror, OrderedBy, Proposed, ProposedLine, Sequenced, SequencedLine,
     Sequencer, TeamOfHosts,

@@ -2,6 +2,7 @@
 
 use super::{Log, LogError};
 use crate::bus::event::{Body, BodyRef, Event, RequestOpened};
+use crate::domain::text::content_hash::ContentHash;
 
 /// The separator between the description and the context of a request, where both are shown as one text.
 pub(crate) const CONTEXT_HEADING: &str = "\n\nContext: ";
@@ -64,13 +65,16 @@ fn texts_of(log: &mut dyn Log, opened: RequestOpened) -> Result<RequestTexts, Lo
 fn read_body(log: &mut dyn Log, body: Body) -> Result<String, LogError> {
     match body {
         Body::Text(text) => Ok(text),
-        Body::Blob { id, bytes, .. } => {
+        Body::Blob { id, bytes, sha256 } => {
             let text = log.get_blob(id)?;
             let found = text.len() as u64;
-            if found == bytes {
-                Ok(text)
-            } else {
-                Err(LogError::DamagedText { found, stored: bytes })
+            if found != bytes {
+                return Err(LogError::DamagedText { found, stored: bytes });
+            }
+            // Older versions have stored no hash.
+            match sha256 {
+                Some(stored) if stored != ContentHash::of(&text) => Err(LogError::ChangedText),
+                Some(_) | None => Ok(text),
             }
         }
     }
@@ -93,5 +97,19 @@ mod tests {
         assert_eq!(read(&mut log, 3).unwrap(), "cut");
         let damaged = read(&mut log, 9).unwrap_err();
         assert!(matches!(damaged, LogError::DamagedText { found: 3, stored: 9 }), "{damaged}");
+    }
+
+    #[test]
+    fn a_text_with_another_hash_than_stored_is_damaged_though_it_is_as_long() {
+        let mut log = Store::new(std::sync::Arc::new(clock::now)).log();
+        let id = random_ids::blob();
+        log.durability().put_blob(id, "pay 100").unwrap();
+        let mut read = |stored: &str| {
+            let sha256 = Some(ContentHash::of(stored));
+            read_body(&mut log, Body::Blob { id, bytes: 7, sha256 })
+        };
+        assert_eq!(read("pay 100").unwrap(), "pay 100");
+        let changed = read("pay 010").unwrap_err();
+        assert!(matches!(changed, LogError::ChangedText) && changed.is_lost_text(), "{changed}");
     }
 }

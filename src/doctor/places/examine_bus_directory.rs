@@ -84,6 +84,8 @@ pub(crate) fn examine(
         open_up(directory);
     }
     findings.extend(judge_bus_place::judge_read_only(directory, &not_writable(directory), &before));
+    let room = network_fs::room_left(directory).ok();
+    findings.extend(room.and_then(|room| judge_bus_place::judge_room(directory, room)));
     findings.extend(judge_bus::judge(&bus));
     if let Some(order) = &bus.order {
         let report = postgres::inspect(order, Instant::now() + wait_times::SERVER);

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::judge_bus::named;
 use crate::doctor::finding::{Finding, Fix, Subject};
+use crate::domain::text::counted::counted;
 use crate::domain::text::shown_path::ShownPath as _;
+use crate::sys::fs::network_fs::RoomLeft;
 
 const SUBJECT: Subject = Subject::Bus;
 
@@ -117,10 +119,52 @@ pub(super) fn judge_read_only(directory: &Path, now: &Closed, before: &Closed) -
     Some(Finding { is_fixed, ..finding })
 }
 
+/// The least room with which a team goes on for a while: some messages, and the files of a session.
+const LEAST: RoomLeft = RoomLeft { bytes: 256 * 1024, files: Some(8) };
+
+/// Judges the room that is left for the bus; no finding if it is enough.
+pub(super) fn judge_room(directory: &Path, room: RoomLeft) -> Option<Finding> {
+    let has_files = room.files.is_none_or(|files| Some(files) >= LEAST.files);
+    if room.bytes >= LEAST.bytes && has_files {
+        return None;
+    }
+    let place = directory.shown();
+    let (left, what) = match room.files {
+        Some(files) if !has_files => (counted(files, "file"), "delete files"),
+        _ => (counted(room.bytes, "byte"), "free some space"),
+    };
+    let says = format!(
+        "the file system of {place} is full (room for {left}): no message is sent or read, and no session can lead or join"
+    );
+    Some(Finding::problem(
+        &SUBJECT,
+        "writable",
+        says,
+        format!("{what} on the file system of {place}"),
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::doctor::finding::Level;
+
+    #[test]
+    fn a_file_system_without_room_for_the_bus_is_a_problem_and_one_with_room_is_none() {
+        let judged = |bytes, files| judge_room(Path::new("/p"), RoomLeft { bytes, files });
+        assert_eq!(judged(1 << 30, Some(1_000)), None);
+        assert_eq!(judged(1 << 30, None), None);
+        for (bytes, files, says, remedy) in [
+            (0, Some(1_000), "room for 0 bytes", "free some space on the file system of /p"),
+            (4_096, None, "room for 4096 bytes", "free some space"),
+            (1 << 30, Some(0), "room for 0 files", "delete files on the file system of /p"),
+        ] {
+            let finding = judged(bytes, files).unwrap();
+            assert_eq!((finding.level, finding.check), (Level::Problem, "writable"));
+            assert!(finding.says.contains(says), "{finding:?}");
+            assert!(finding.remedy.as_ref().unwrap().contains(remedy), "{finding:?}");
+        }
+    }
 
     #[test]
     fn a_place_in_which_nothing_can_be_created_is_a_problem_with_what_helps() {

@@ -8,6 +8,7 @@ use super::letter_receipt::{Receipt, ReceiptStatus};
 use crate::bus::event::{Addressees, Body, Entry, Event, MessageSent, RequestOpened};
 use crate::bus::state::State;
 use crate::domain::ids::MessageId;
+use crate::domain::limits;
 use crate::domain::messaging::{Author, ConflictEnd, MessageKind, Priority};
 use crate::domain::text::visible_letters::beginning;
 use crate::view::shown::{WithdrawnMessage, why_withdrawn};
@@ -314,9 +315,20 @@ impl Conversation {
     }
 }
 
+/// Returns a priority where it is not as usual.
+fn priority_word(priority: Priority) -> Option<String> {
+    (!priority.is_normal()).then(|| priority.as_str().to_owned())
+}
+
 /// Returns a message without its text.
 fn of_message(sent: &MessageSent, (seq, at): (u64, Moment)) -> Letter {
     let more = sent.more.as_deref();
+    let payload = more.and_then(|more| Some((more.payload.as_ref()?, more.payload_bytes())));
+    let (payload, payload_bytes) = match payload {
+        Some((_, bytes)) if bytes > limits::SHOWN_PAYLOAD_BYTES as u64 => (None, Some(bytes)),
+        Some((payload, _)) => (Some(payload.clone()), None),
+        None => (None, None),
+    };
     let wants_answer =
         sent.audience.is_human() && more.is_some_and(|more| more.response_seconds.is_some());
     // The bridge writes a reminder in the name of the one who asked.
@@ -339,8 +351,10 @@ fn of_message(sent: &MessageSent, (seq, at): (u64, Moment)) -> Letter {
         task_id: sent.task.as_ref().map(ToString::to_string),
         signal: more.and_then(|more| more.signal.as_ref()).map(ToString::to_string),
         decides: false,
-        priority: (!sent.priority.is_normal()).then(|| sent.priority.as_str().to_owned()),
+        priority: priority_word(sent.priority),
         reference: more.and_then(|more| more.reference.clone()),
+        payload,
+        payload_bytes,
         attachments: more.into_iter().flat_map(|more| &more.attachments).map(Into::into).collect(),
         urgent: sent.priority == Priority::Urgent,
         resolved: None,
@@ -370,10 +384,12 @@ fn of_request(opened: &RequestOpened, (seq, at): (u64, Moment)) -> Letter {
         task_id: None,
         signal: None,
         decides: false,
-        priority: None,
+        priority: priority_word(opened.priority()),
         reference: None,
+        payload: None,
+        payload_bytes: None,
         attachments: Vec::new(),
-        urgent: false,
+        urgent: opened.priority() == Priority::Urgent,
         resolved: None,
         taken_back: false,
         receipts: Vec::new(),

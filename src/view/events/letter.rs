@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::{Map, Value, json};
 
 use super::letter_receipt::{Receipt, ReceiptStatus};
 use crate::bus::event::{Addressees, MessageSent};
@@ -12,6 +13,7 @@ use crate::domain::limits;
 use crate::domain::messaging::{
     Attached, Attachment, Author, MessageKind, ReceiptElsewhere, Signal, SignalClass,
 };
+use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::{beginning, one_line, quoted};
 use crate::view::Moment;
 
@@ -66,6 +68,12 @@ pub struct Letter {
     /// What it is about, as its sender says.
     #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
+    /// What its sender sends beside the text, for programs; missing if it is long.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub payload: Option<Map<String, Value>>,
+    /// The length of a payload as JSON that is too long to be shown here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub payload_bytes: Option<u64>,
     /// What is attached to it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<LetterAttachment>,
@@ -185,6 +193,13 @@ impl Letter {
             "request" => "nobody was there for it",
             _ => "waits for the first who fits",
         }
+    }
+
+    /// Returns the beginning of its payload, or says how long that is.
+    pub fn payload_in_words(&self) -> Option<String> {
+        let long = || Some(format!("{} of JSON", counted(self.payload_bytes?, "byte")));
+        let json = self.payload.as_ref().map(|payload| json!(payload).to_string());
+        json.map(|json| beginning(&json, limits::PROMPT_CHARS)).or_else(long)
     }
 
     fn is_for_user(&self) -> bool {

@@ -157,6 +157,8 @@ impl Telling<'_> {
             request_id: Some(opened.id.to_string()),
             from: Some(EventParty::of(&opened.from)),
             to: Some(EventParty::of(&opened.audience())),
+            priority: (!opened.priority().is_normal())
+                .then(|| opened.priority().as_str().to_owned()),
             preview: text.map(|text| beginning(text, PREVIEW)),
             ..self.event(MessageEventKind::MessageSent)
         };

@@ -152,6 +152,7 @@ fn requests_acknowledgements_ends_of_threads_and_disagreements_are_told() {
             nudge_ms: 1,
             ttl_ms: 1,
             lease_ms: None,
+            urgency: None,
         }),
         handed(1, 1),
         Event::MessageAcknowledged(MessageAcknowledged {

@@ -144,6 +144,7 @@ mod tests {
             nudge_ms: 60_000,
             ttl_ms: 60_000,
             lease_ms: Some(300_000),
+            urgency: None,
         };
         let events = [
             question(),

@@ -83,6 +83,7 @@ fn opened(number: u64) -> Event {
         nudge_ms: 1,
         ttl_ms: 60_000,
         lease_ms: None,
+        urgency: None,
     })
 }
 

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use super::trace_receipt::TraceReceipt;
 use crate::bus::event::{Body, MessageSent, RequestOpened};
@@ -66,6 +67,9 @@ pub struct TraceMessage {
     pub text: Option<String>,
     /// Its text; of a request the description, and then the context if there is one.
     pub texts: Vec<TraceText>,
+    /// What its sender sends beside the text, for programs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub payload: Option<Map<String, Value>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<LetterAttachment>,
     /// How far it has come, by recipient.
@@ -219,6 +223,7 @@ impl TraceMessage {
             supersedes: more.and_then(|more| more.supersedes.as_ref()).map(ToString::to_string),
             text: beginning,
             texts: vec![text],
+            payload: more.and_then(|more| more.payload.clone()),
             attachments: more
                 .into_iter()
                 .flat_map(|more| &more.attachments)
@@ -251,7 +256,8 @@ impl TraceMessage {
             action: MessageKind::Request.as_str().to_owned(),
             kind: MessageKind::Request.as_str().to_owned(),
             timestamp: at,
-            priority: None,
+            priority: (!opened.priority().is_normal())
+                .then(|| opened.priority().as_str().to_owned()),
             thread_id: opened.message.to_string(),
             reply_to: None,
             request_id: Some(opened.id.to_string()),
@@ -262,6 +268,7 @@ impl TraceMessage {
             supersedes: None,
             text: beginning,
             texts: [description].into_iter().chain(context).collect(),
+            payload: None,
             attachments: Vec::new(),
             receipts: Vec::new(),
             there: None,

@@ -3,12 +3,13 @@
 
 use axum::Router;
 use axum::http::{Method, StatusCode};
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::MethodRouter;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use super::check_caller::check_scope;
 use super::idempotent::once;
+use super::read_request::no_parameters;
 use crate::domain::access_key::KeyScope;
 use crate::web::server_state::ServerState;
 
@@ -125,11 +126,16 @@ impl Endpoint {
         router: Router<ServerState>,
         state: &ServerState,
     ) -> Router<ServerState> {
-        let Some(scope) = self.scope else { return router.route(self.path, self.handler) };
+        // What has parameters refuses the unknown ones itself.
+        let handler = match self.query {
+            Some(_) => self.handler,
+            None => self.handler.route_layer(from_fn(no_parameters)),
+        };
+        let Some(scope) = self.scope else { return router.route(self.path, handler) };
         let check = from_fn_with_state((state.clone(), scope), check_scope);
         let handler = match self.method {
-            Method::POST => self.handler.route_layer(from_fn_with_state(state.clone(), once)),
-            _ => self.handler,
+            Method::POST => handler.route_layer(from_fn_with_state(state.clone(), once)),
+            _ => handler,
         };
         // The layer that is added last is the first that a request meets.
         router.route(self.path, handler.route_layer(check))

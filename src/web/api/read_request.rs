@@ -5,6 +5,8 @@ use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -55,6 +57,17 @@ impl<T: DeserializeOwned> FromRequestParts<ServerState> for Asked<T> {
             .await
             .map_err(|error| wrong_query(&beginning(&error.body_text(), DETAIL)))?;
         Ok(Self(asked))
+    }
+}
+
+/// Refuses every parameter of a request that has none.
+pub(super) async fn no_parameters(request: Request, next: Next) -> Response {
+    match request.uri().query() {
+        None | Some("") => next.run(request).await,
+        Some(_) => {
+            let why = "this path has no parameters";
+            wrong_query(why).with_hint("`/api/v1/openapi.json` describes it").into_response()
+        }
     }
 }
 

@@ -13,7 +13,14 @@ use crate::web::server_state::ServerState;
 /// Returns a message without what nobody may read.
 pub(super) fn readable(letter: Letter) -> Letter {
     if letter.taken_back {
-        Letter { text: None, reference: None, attachments: Vec::new(), ..letter }
+        Letter {
+            text: None,
+            reference: None,
+            payload: None,
+            payload_bytes: None,
+            attachments: Vec::new(),
+            ..letter
+        }
     } else {
         letter
     }

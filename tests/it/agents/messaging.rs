@@ -273,7 +273,7 @@ async fn a_message_of_a_failed_wake_is_delivered_again_with_the_next_task_only()
         agent["status"] == "idle" && agent["messages_pending"] == 1 && handed() == ["prompt"]
     })
     .await;
-    let frame = framed("[orchestrator → you] important");
+    let frame = framed("[orchestrator → you, again: you may already have acted on it] important");
     let next = lead.assign_and_wait("ann", "go on").await;
     assert_eq!(next, format!("{frame}Your task: go on"));
     assert_eq!(handed(), ["prompt", "inject"]);

@@ -97,8 +97,10 @@ async fn a_message_that_finds_no_turn_to_steer_wakes_the_agent_later() {
     lead.until_said(&task, "begun").await;
     let sent = lead.send("ann", "the code is 4711").await;
     assert_eq!(lead.done(&task).await, "begun. heard null");
-    let woken = format!("{}{ANSWER}", framed("orchestrator", "the code is 4711"));
-    assert_eq!(lead.hear_from("ann").await, woken);
+    // The bridge cannot know that no try has shown it.
+    let again = framed("orchestrator", "the code is 4711")
+        .replace("→ you]", "→ you, again: you may already have acted on it]");
+    assert_eq!(lead.hear_from("ann").await, format!("{again}{ANSWER}"));
     lead.until_idle("ann").await;
     // Steering was tried repeatedly, and each failure was recorded before the next try. The message is seen once.
     let methods = methods(&stage, &sent);
@@ -348,7 +350,7 @@ async fn an_urgent_message_in_a_turn_with_mail_is_prompted_together_with_that_ma
     let urgent = json!({ "to": "ann", "content": "this before", "priority": "urgent" });
     lead.call("send_message", urgent).await;
     let woken = lead.hear_from("ann").await;
-    let frame = "--- Messages from other agents ---\n[orchestrator → you] urgent: this before\n[orchestrator → you] first thing\n\
+    let frame = "--- Messages from other agents ---\n[orchestrator → you] urgent: this before\n[orchestrator → you, again: you may already have acted on it] first thing\n\
                  --- End messages ---\n\n";
     assert_eq!(woken, format!("{frame}{ANSWER}"));
     lead.until_idle("ann").await;

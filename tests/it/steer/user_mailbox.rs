@@ -120,6 +120,14 @@ async fn a_form_that_is_answered_elsewhere_is_withdrawn_and_is_not_shown_again()
     done(&stage, &["send", "bob", "red", "--reply-to", &first]).await;
     let withdrawn = told(&mut lead, "notifications/cancelled").await;
     assert_eq!(withdrawn["params"]["requestId"], form["id"]);
+    // The receipts of the question have the answer.
+    let receipts = bob.call("check_messages", json!({ "id": first })).await;
+    let receipts = receipts["receipts"].as_array().unwrap().clone();
+    let of_user = receipts.iter().find(|one| one["name"] == "human");
+    let answer = stage.events_of("message_sent").into_iter();
+    let mut answer = answer.filter(|sent| sent["from"] == "human");
+    let answer = answer.next().unwrap()["id"].clone();
+    assert_eq!(of_user.map(|one| (&one["state"], &one["answer"])), Some((&json!("seen"), &answer)));
     // Whoever asks, leaves and comes back is shown no second time.
     let second = ask("which size?").await;
     let form = told(&mut lead, "elicitation/create").await;

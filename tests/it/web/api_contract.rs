@@ -138,6 +138,8 @@ async fn every_operation_answers_as_its_description_says() {
             let name = format!("{method} {path}");
             described.insert(name.clone());
             if ["/events", "/messages/events"].contains(&path.as_str()) {
+                let refused = ci.get(&format!("{path}?moon=1"), 400).await;
+                assert_eq!(refused["type"], "wrong-query", "{name}: {refused}");
                 continue;
             }
             let (target, body) =
@@ -157,6 +159,15 @@ async fn every_operation_answers_as_its_description_says() {
                 let refused = ci.post(target, &other, 400).await;
                 assert_eq!(refused["type"], "wrong-body", "{name}: {refused}");
             }
+            // A parameter that is not described is refused everywhere.
+            let mark = if target.contains('?') { '&' } else { '?' };
+            let odd = format!("{target}{mark}moon=1");
+            let refused = if method == "get" {
+                ci.get(&odd, 400).await
+            } else {
+                ci.post(&odd, body, 400).await
+            };
+            assert_eq!(refused["type"], "wrong-query", "{name}: {refused}");
             let number = status.parse().unwrap();
             let answer = if method == "get" {
                 ci.get(target, number).await

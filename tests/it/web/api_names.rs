@@ -326,8 +326,9 @@ async fn signals_and_agent_messages_reach_roles_and_rings_with_urgency_and_an_en
     });
     let emitted = ci.post("/emit", &from_ci(sense), 201).await;
     assert_eq!((&emitted["stored_as"], &emitted["urgent"]), (&json!("message"), &json!(true)));
-    let task = from_ci(json!({ "signal_type": "task", "to_role": "Storage" }));
-    assert_eq!(ci.post("/emit", &task, 201).await["stored_as"], "request");
+    let task = from_ci(json!({ "signal_type": "task", "to_role": "Storage", "urgency": 0.95 }));
+    let task = ci.post("/emit", &task, 201).await;
+    assert_eq!((&task["stored_as"], &task["urgent"]), (&json!("request"), &json!(true)));
     let message = json!({
         "content": "y", "recipient_role": "storage", "action": "request_review",
         "metadata": { "priority": "low", "response_timeout_seconds": 60 },
@@ -349,7 +350,7 @@ async fn signals_and_agent_messages_reach_roles_and_rings_with_urgency_and_an_en
         "message #news x-own -",
         "message @storage pulse -",
         "message @storage request_review low",
-        "request @Storage - -",
+        "request @Storage - urgent",
     ];
     assert_eq!(shown, expected, "{heard:?}");
     let review = heard.iter().find(|one| one["signal"] == "request_review").unwrap();
@@ -416,6 +417,14 @@ async fn an_agent_message_has_all_its_fields() {
     let ttl = sent.iter().find(|sent| sent["id"] == first).unwrap()["more"]["ttl_seconds"].clone();
     assert!((3_500..=3_600).contains(&ttl.as_u64().unwrap()), "{ttl}");
 
+    // Any message of it names the conversation, and the API has the payload of the first.
+    for id in [&first, &second] {
+        let path = format!("/messages/conversation/{}", id.as_str().unwrap());
+        let thread = eng.get(&path, 200).await;
+        assert_eq!(thread["messages"][0]["payload"], asks["payload"], "{thread}");
+        assert!(thread["messages"].as_array().unwrap().len() > 1, "{thread}");
+    }
+
     // A conversation is one thread.
     let alone = json!({ "to": "orchestrator", "content": "something else" });
     let alone = eng.post("/messages", &alone, 201).await["message_id"].clone();
@@ -446,7 +455,9 @@ async fn a_broadcast_may_have_an_action_and_a_task_has_no_other_thread() {
         "content": "Who is free?", "action": "question", "metadata": { "response_timeout_seconds": 60 },
     });
     po.post("/messages/broadcast", &asked, 201).await;
-    let work = json!({ "content": "Implement #45", "action": "delegate_task" });
+    let work = json!({
+        "content": "Implement #45", "action": "delegate_task", "metadata": { "priority": "urgent" },
+    });
     let work = po.post("/messages/broadcast", &work, 201).await;
     let heard = ann.all_heard().await;
     let one = |id: &Value| heard.iter().find(|one| one["id"] == *id).cloned().unwrap();
@@ -456,7 +467,11 @@ async fn a_broadcast_may_have_an_action_and_a_task_has_no_other_thread() {
         (&json!("announce_decision"), &json!("high"), &json!("goals.md")),
         "{decision}"
     );
-    assert_eq!(one(&work["message_id"])["request_id"], work["request_id"]);
+    let work_shown = one(&work["message_id"]);
+    assert_eq!(
+        (&work_shown["request_id"], &work_shown["priority"]),
+        (&work["request_id"], &json!("urgent"))
+    );
 
     // A task is in no other thread than its own.
     let task = json!({

@@ -8,6 +8,7 @@ mod api_hostile;
 mod api_lost_bus;
 mod api_names;
 mod api_repeats;
+mod api_roles;
 mod api_writes;
 mod file_diffs;
 mod gate;

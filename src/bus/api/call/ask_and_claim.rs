@@ -11,7 +11,7 @@ use crate::bus::rules::{ClaimUpdate, Operation, Refusal};
 use crate::bus::state::Request;
 use crate::domain::ids::RequestId;
 use crate::domain::member::Label;
-use crate::domain::messaging::{Audience, RequestStatus};
+use crate::domain::messaging::{Audience, RequestStatus, Urgency};
 
 /// A request that a call has opened.
 #[derive(Clone, Debug)]
@@ -30,17 +30,19 @@ impl Call {
         nudge: Duration,
         ttl: Duration,
     ) -> Result<RequestId, BusError> {
-        let opened = self.open_request_to(None, (description, context), (nudge, ttl, None)).await?;
+        let opened =
+            self.open_request_to(None, (description, context), (nudge, ttl, None), None).await?;
         Ok(opened.id)
     }
 
     /// Opens a request, given its description and its context, that only those of this address see and may claim. With a lease, claims
-    /// end after that time without a sign of their owner.
+    /// end after that time without a sign of their owner. How much it matters is as usual unless said.
     pub async fn open_request_to(
         &mut self,
         to: Option<String>,
         (description, context): (String, Option<String>),
         (nudge, ttl, lease): (Duration, Duration, Option<Duration>),
+        urgency: Option<Urgency>,
     ) -> Result<OpenedRequest, BusError> {
         let ms = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         let open = Operation::Open {
@@ -50,6 +52,7 @@ impl Call {
             nudge_ms: ms(nudge),
             ttl_ms: ms(ttl),
             lease_ms: lease.map(ms),
+            urgency,
         };
         let receipt = match self.ask(open).await {
             Err(BusError::Refused(Refusal::Double { id })) => {

@@ -52,7 +52,8 @@ impl Call {
         }
         let more = message.more.map(|more| *more).unwrap_or_default();
         check_envelope(&more, None)?;
-        let Envelope { payload, reference, ttl_seconds, response_seconds, .. } = more;
+        let Envelope { payload, reference, ttl_seconds, response_seconds, urgency, .. } = more;
+        let exactly = urgency.unwrap_or_else(|| message.priority.urgency());
         let reference = reference.map(|reference| format!("about: {reference}"));
         let payload = payload.map(|payload| format!("payload: {}", Value::Object(payload)));
         let context: Vec<_> = reference.into_iter().chain(payload).collect();
@@ -65,7 +66,7 @@ impl Call {
             Some(Duration::from_secs(wait_times::LEASE_SECONDS)),
         );
         let texts = (message.content, context);
-        let opened = self.open_request_to(Some(message.to), texts, times).await?;
+        let opened = self.open_request_to(Some(message.to), texts, times, Some(exactly)).await?;
         let OpenedRequest { id, is_double } = opened;
         let opened = self.membership.bus().look(|state| {
             let message = &state.request(&id)?.message;
@@ -98,9 +99,6 @@ impl Outgoing {
         let has = |field: fn(&Envelope) -> bool| more.is_some_and(|more| field(more));
         if self.reply_to.is_some() {
             return Some("reply_to");
-        }
-        if !self.priority.is_normal() || has(|more| more.urgency.is_some()) {
-            return Some("priority");
         }
         if has(|more| !more.attachments.is_empty()) {
             return Some("attachments");

@@ -199,7 +199,7 @@ async fn a_call_that_writes_nothing_counts_as_activity_at_most_every_half_minute
     let (hour, lease) = (Duration::from_hours(1), Duration::from_secs(12));
     let mut asks = ben.call();
     let texts = ("do it".into(), None);
-    let id = asks.open_request_to(None, texts, (hour, hour, Some(lease))).await.unwrap().id;
+    let id = asks.open_request_to(None, texts, (hour, hour, Some(lease)), None).await.unwrap().id;
     asks.answered().await;
     let mut claims = ann.call();
     claims.claim(id).await.unwrap();

@@ -11,7 +11,7 @@ use crate::domain::ids::{
 };
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::{Activity, Departure, Label, Tools};
-use crate::domain::messaging::{Acknowledgement, DeliveryMethod, Priority};
+use crate::domain::messaging::{Acknowledgement, DeliveryMethod, Priority, Urgency};
 use crate::domain::name::Name;
 use crate::domain::permission::Decision;
 use crate::domain::task::TaskError;
@@ -173,6 +173,8 @@ pub enum Operation {
         ttl_ms: u64,
         /// Milliseconds for which a claim lasts without a sign of its owner; none for as long as its session lives.
         lease_ms: Option<u64>,
+        /// How much it matters, if that is more or less than usual.
+        urgency: Option<Urgency>,
     },
     /// The owner of a request does something with its claim.
     UpdateClaim(RequestId, ClaimUpdate),

@@ -9,7 +9,7 @@ use crate::bus::rules::refusal::Refusal;
 use crate::bus::state::{Message, Origin};
 use crate::domain::ids::{RequestId, SessionId};
 use crate::domain::limits;
-use crate::domain::messaging::{Audience, Group};
+use crate::domain::messaging::{Audience, Group, Priority, Urgency};
 
 pub(in crate::bus::rules) fn open(
     writer: &mut Writer<'_>,
@@ -17,6 +17,7 @@ pub(in crate::bus::rules) fn open(
     to: Option<&str>,
     (description, context): (&Body, Option<&Body>),
     (nudge_ms, ttl_ms, lease_ms): (u64, u64, Option<u64>),
+    urgency: Option<Urgency>,
 ) -> Result<(), Refusal> {
     check_body("description", description)?;
     if let Some(context) = context {
@@ -46,6 +47,7 @@ pub(in crate::bus::rules) fn open(
         nudge_ms,
         ttl_ms,
         lease_ms,
+        urgency: urgency.filter(|urgency| *urgency != Priority::Normal.urgency()),
     };
     check_opened_once(writer, &opened)?;
     let own = writer.state.pending_requests(&me.name);

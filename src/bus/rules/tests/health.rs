@@ -268,6 +268,7 @@ fn a_member_has_a_limited_number_of_unanswered_requests() {
         nudge_ms: 1,
         ttl_ms: 1,
         lease_ms: None,
+        urgency: None,
     };
     let limit = limits::MAX_OWN_REQUESTS;
     assert_eq!(world.refuse(peer, open), Refusal::TooManyRequests { limit });

@@ -28,6 +28,7 @@ impl World {
             nudge_ms,
             ttl_ms: DAY_MS,
             lease_ms: None,
+            urgency: None,
         };
         let events = self.ask(by, open);
         let opened = events.iter().find_map(|event| match event {

@@ -136,6 +136,7 @@ fn a_wait_gets_nothing_that_falls_due_together_with_its_end() {
         nudge_ms: 60_000 + wait_times::WAIT_SLACK_MS,
         ttl_ms: 900_000,
         lease_ms: None,
+        urgency: None,
     };
     let end = world.wait_for(a, Some("b"), None);
     world.ask(a, open);

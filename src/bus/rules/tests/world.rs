@@ -11,7 +11,7 @@ use crate::bus::storage::file::line_format;
 use crate::bus::storage::{LogPosition, Proposal};
 use crate::domain::ids::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::member::{Departure, MemberKind};
-use crate::domain::messaging::{DeliveryMethod, MessageKind, Priority, Signal};
+use crate::domain::messaging::{DeliveryMethod, MessageKind, Priority, Signal, Urgency};
 use crate::domain::name::Name;
 use crate::domain::time::{Now, Tick};
 
@@ -298,6 +298,21 @@ impl World {
 
     #[track_caller]
     pub(super) fn open_leased(&mut self, by: SessionId, lease_ms: Option<u64>) -> RequestId {
+        self.open_with(by, lease_ms, None)
+    }
+
+    #[track_caller]
+    pub(super) fn open_urgent(&mut self, by: SessionId, urgency: f64) -> RequestId {
+        self.open_with(by, None, Urgency::new(urgency))
+    }
+
+    #[track_caller]
+    fn open_with(
+        &mut self,
+        by: SessionId,
+        lease_ms: Option<u64>,
+        urgency: Option<Urgency>,
+    ) -> RequestId {
         let open = Operation::Open {
             description: text("look at this"),
             context: None,
@@ -305,6 +320,7 @@ impl World {
             nudge_ms: 30_000,
             ttl_ms: 900_000,
             lease_ms,
+            urgency,
         };
         let events = self.ask(by, open);
         let opened = events.iter().find_map(|event| match event {

@@ -3,7 +3,7 @@
 use crate::bus::event::LogPosition;
 use crate::bus::event::{MessageSent, RequestOpened};
 use crate::bus::state::{BodyRef, Deliveries, EnvelopeHeader, Message};
-use crate::domain::messaging::{Author, MessageKind, Priority};
+use crate::domain::messaging::{Author, MessageKind};
 
 /// The position and the time of an event.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,6 +53,7 @@ impl Message {
 
     /// Makes the header of the message that shows a request, which is in no inbox yet.
     pub(in crate::bus) fn opened(opened: &RequestOpened, origin: Origin) -> Self {
+        let exactly = opened.urgency.filter(|urgency| *urgency != opened.priority().urgency());
         Self {
             id: opened.message.clone(),
             seq: origin.seq,
@@ -65,12 +66,14 @@ impl Message {
             claimed_by: None,
             reply_to: None,
             thread: opened.message.clone(),
-            priority: Priority::Normal,
+            priority: opened.priority(),
             quiet: false,
             resolved: false,
             disputed: false,
             replaced: false,
-            more: None,
+            more: exactly.map(|urgency| {
+                Box::new(EnvelopeHeader { urgency: Some(urgency), ..EnvelopeHeader::default() })
+            }),
             body: origin.body(opened.bytes()),
             deliveries: Deliveries::default(),
         }

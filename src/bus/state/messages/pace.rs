@@ -69,8 +69,8 @@ impl Beside<'_> {
     fn text(&self) -> String {
         let json = match self {
             Self::Envelope(more) => more.map(serde_json::to_string),
-            Self::Terms(RequestOpened { context, nudge_ms, ttl_ms, lease_ms, .. }) => {
-                Some(serde_json::to_string(&(context, nudge_ms, ttl_ms, lease_ms)))
+            Self::Terms(RequestOpened { context, nudge_ms, ttl_ms, lease_ms, urgency, .. }) => {
+                Some(serde_json::to_string(&(context, nudge_ms, ttl_ms, lease_ms, urgency)))
             }
         };
         json.and_then(Result::ok).unwrap_or_default()
@@ -84,7 +84,7 @@ impl<'a> Likeness<'a> {
             kind: MessageKind::Request,
             audience,
             reply_to: None,
-            priority: Priority::Normal,
+            priority: opened.priority(),
             beside: Beside::Terms(opened),
             body: &opened.description,
         }

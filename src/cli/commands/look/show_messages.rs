@@ -13,7 +13,7 @@ use crate::domain::limits;
 use crate::domain::text::counted::counted_as;
 use crate::domain::text::visible_letters::quoted;
 use crate::domain::time::iso8601;
-use crate::reader::{LogTexts, fold_back};
+use crate::reader::{LogTexts, fold_back, thread_of_message};
 use crate::view::{ConflictRow, Conversation, Letter, Receipt, ReceiptStatus, ThreadEnd};
 
 /// The most messages that are held while the log is read: a few megabytes.
@@ -38,7 +38,7 @@ pub(crate) struct MessagesArguments {
     /// Only messages from or to this member.
     #[arg(long, value_name = "NAME")]
     member: Option<String>,
-    /// Only messages of this thread, or about this request or task.
+    /// Only messages of this thread, by the id of any message of it, or about this request or task.
     #[arg(long, value_name = "ID")]
     thread: Option<String>,
     /// Only messages that a recipient has not seen yet.
@@ -117,6 +117,10 @@ struct Shown {
 
 /// Returns the last that fit, and what belongs to them.
 fn last(bus: &mut Follower, arguments: &MessagesArguments) -> Result<Shown, Failure> {
+    let named = arguments.thread.as_deref().and_then(|id| MessageId::parse(id).ok());
+    let thread = named.map(|id| thread_of_message(bus, &id)).transpose()?.flatten();
+    let thread = thread.map(|id| id.to_string()).or_else(|| arguments.thread.clone());
+    let arguments = &MessagesArguments { thread, ..arguments.clone() };
     let fit = |letter: &&Letter| fits(letter, arguments);
     let (conversation, _) = fold_back(
         bus,
@@ -204,6 +208,7 @@ fn lines(letter: &Letter) -> Vec<String> {
     };
     let mut lines =
         vec![format!("{time}Z  {} → {}{kind}{labels}: {text}", letter.sender(), letter.to)];
+    lines.extend(letter.payload_in_words().map(|payload| format!("    payload: {payload}")));
     lines.extend(letter.attachments.iter().map(|one| format!("    attached: {}", one.in_words())));
     let answers = letter.reply_to.as_ref().map(|id| format!(", answers {id}"));
     let end = letter.resolved.as_ref().map(ThreadEnd::in_words);
@@ -250,6 +255,8 @@ mod tests {
             decides: false,
             priority: None,
             reference: None,
+            payload: None,
+            payload_bytes: None,
             attachments: Vec::new(),
             urgent: false,
             resolved: None,

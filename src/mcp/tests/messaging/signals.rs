@@ -158,6 +158,7 @@ async fn work_for_a_group_is_a_request_that_one_of_it_claims() {
         "to": "all",
         "content": "Read the log.",
         "signal": "taskassigned",
+        "priority": "high",
         "more": { "payload": payload, "ref": "docs/log.md", "ttl_seconds": 60 },
     });
     let sent = ann.call("send_message", fields).await;
@@ -165,12 +166,13 @@ async fn work_for_a_group_is_a_request_that_one_of_it_claims() {
     assert_eq!(sent["recipients"][0]["name"], "bob", "{sent}");
     let message = read(&mut bob).await;
     assert_eq!((&message["id"], &message["type"]), (&sent["message_id"], &json!("request")));
+    assert_eq!(message["priority"], "high", "{message}");
     let text = message["content"].as_str().unwrap();
     assert!(text.starts_with("Read the log.") && text.contains("about: docs/log.md"), "{text}");
     assert!(text.contains(&payload.to_string()), "{text}");
     let claimed = bob.call("claim_request", json!({ "request_id": request })).await;
     assert_eq!(claimed["claimed"], true, "{claimed}");
-    for (field, value) in [("reply_to", sent["message_id"].clone()), ("priority", json!("high"))] {
+    for (field, value) in [("reply_to", sent["message_id"].clone())] {
         let mut fields = json!({ "to": "all", "content": "x", "signal": "task" });
         fields[field] = value;
         let refused = ann.refused("send_message", fields).await;

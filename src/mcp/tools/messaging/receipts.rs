@@ -12,9 +12,10 @@ use crate::bus::state::{Message, State};
 use crate::bus::{Bus, BusError};
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
+use crate::domain::messaging::Author;
 use crate::domain::text::visible_letters::seen;
 use crate::domain::time::iso8601;
-use crate::view::{Conversation, Letter, NoTexts, Receipt, ReceiptStatus};
+use crate::view::{Conversation, Letter, Moment, NoTexts, Receipt, ReceiptStatus};
 
 /// The bytes of a note's field around its text.
 const NOTE_FIELD_BYTES: usize = r#","note":"""#.len();
@@ -84,6 +85,8 @@ struct Found {
     calls: BTreeMap<String, String>,
     answers: BTreeMap<String, String>,
     notes: BTreeMap<String, String>,
+    /// When the user has answered a question, and with which message.
+    by_user: Option<(Moment, String)>,
 }
 
 impl Found {
@@ -94,6 +97,7 @@ impl Found {
             calls: BTreeMap::new(),
             answers: BTreeMap::new(),
             notes: BTreeMap::new(),
+            by_user: None,
         }
     }
 
@@ -107,6 +111,10 @@ impl Found {
                     self.calls.insert(member.to_string(), call.0.to_string());
                 }
                 Event::MessageSent(sent) if sent.reply_to.as_ref() == Some(&self.id) => {
+                    if sent.from == Author::Human {
+                        let answer = (Moment(entry.ts), sent.id.to_string());
+                        self.by_user.get_or_insert(answer);
+                    }
                     let answer = self.answers.entry(sent.from.to_string());
                     answer.or_insert_with(|| sent.id.to_string());
                 }
@@ -159,6 +167,14 @@ impl Found {
         let is_chosen =
             |receipt: &Receipt| only.is_none_or(|only| receipt.member.eq_ignore_ascii_case(only));
         let mut chosen = std::mem::take(&mut letter.receipts);
+        if letter.to == Author::HUMAN
+            && let Some((at, id)) = self.by_user.take()
+        {
+            // The user has no inbox, and the answer proves that they have read it.
+            let read = Receipt::unread(Author::HUMAN.to_owned());
+            chosen.push(Receipt { status: ReceiptStatus::Seen, seen_at: Some(at), ..read });
+            self.answers.insert(Author::HUMAN.to_owned(), id);
+        }
         chosen.retain(is_chosen);
         let (mut shown, mut bytes) = (Vec::new(), 0_usize);
         let all = chosen.len();

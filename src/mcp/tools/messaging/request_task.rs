@@ -74,7 +74,7 @@ impl Tool for RequestTask {
         let note = (!notes.is_empty()).then(|| notes.join("; "));
         let texts = (input.description, input.context);
         let times = (nudge, ttl, Some(lease));
-        let opened = caller.call.open_request_to(input.to, texts, times).await?;
+        let opened = caller.call.open_request_to(input.to, texts, times, None).await?;
         let status = caller.bus().look(|state| state.request(&opened.id).map(|one| one.status));
         Ok(Output {
             request_id: opened.id.into(),

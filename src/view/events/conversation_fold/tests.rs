@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use serde_json::json;
+
 use super::*;
 use crate::bus::event::{ConflictResolved, Envelope, MessageAcknowledged};
 use crate::bus::state::BodyRef;
@@ -178,6 +180,26 @@ fn a_failed_delivery_does_not_take_an_acknowledgement_back_and_a_later_session_b
     let again = folded(9, events);
     let bob = &again.letters().next().unwrap().receipts[0];
     assert_eq!((bob.status, &bob.note), (ReceiptStatus::Unread, &None));
+}
+
+#[test]
+fn a_message_has_its_payload_and_of_a_long_one_the_length() {
+    let with = |number, text: &str| {
+        let payload = json!({ "context": { "project_id": text } });
+        let more = Envelope { payload: payload.as_object().cloned(), ..Envelope::default() };
+        let Event::MessageSent(sent) = sent(number, &["bob"], "x") else { unreachable!() };
+        Event::MessageSent(MessageSent { more: Some(Box::new(more)), ..sent })
+    };
+    let long = "x".repeat(limits::SHOWN_PAYLOAD_BYTES);
+    let events = vec![with(1, "proj-123"), with(2, &long), sent(3, &["bob"], "x")];
+    let conversation = folded(9, events);
+    let all: Vec<_> = conversation.letters().collect();
+    let json = r#"{"context":{"project_id":"proj-123"}}"#;
+    assert_eq!(serde_json::to_string(&all[0].payload).unwrap(), json);
+    assert_eq!(all[0].payload_in_words().as_deref(), Some(json));
+    let bytes = Some(long.len() as u64 + 29);
+    assert_eq!((&all[1].payload, all[1].payload_bytes), (&None, bytes));
+    assert_eq!((&all[2].payload, all[2].payload_in_words()), (&None, None));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use axum::extract::{Extension, State};
 use axum::http::StatusCode;
 
 use super::agent_message::AgentMessage;
-use super::named_member::{check_own_name, wrong};
+use super::named_member::{check_own_member, wrong};
 use crate::sys::clock;
 use crate::web::api::read_request::{Asked, Given, Named};
 use crate::web::api::writing::{
@@ -55,6 +55,6 @@ pub(in crate::web::api) async fn inbox_of_agent(
     Named(name): Named,
     Asked(which): Asked<WhichUnread>,
 ) -> Result<Json<Inbox>, Problem> {
-    check_own_name(&program.name, &name)?;
+    check_own_member(&as_member(&state, &program).await?, &name)?;
     Ok(Json(inbox_of(&state, &program, which).await?))
 }

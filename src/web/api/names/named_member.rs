@@ -4,6 +4,8 @@ use axum::http::StatusCode;
 
 use crate::bus::Membership;
 use crate::bus::rules::known_member;
+use crate::bus::state::State;
+use crate::domain::member::Label;
 use crate::domain::messaging::is_same_word;
 use crate::domain::name::Name;
 use crate::web::api::writing::why_not;
@@ -57,6 +59,30 @@ pub(super) fn check_own_name(me: &Name, given: &str) -> Result<(), Problem> {
     let title = "A key is for the member of its name alone";
     Err(Problem::new(StatusCode::FORBIDDEN, "not-you", title)
         .with_detail(format!("this key is that of `{me}`")))
+}
+
+/// Returns the word of an address `@word` that means a member among others: a lane that it does, its role or its capability.
+pub(super) fn own_word(me: &Membership, role: &str) -> Option<Label> {
+    let word = Label::parse(role.strip_prefix('@').unwrap_or(role)).ok()?;
+    let is_own = me.bus().look(|state| {
+        let own = state.session(me.session())?;
+        let is_same = |own: &str| is_same_word(own, word.as_str());
+        let is_role = own.roles.iter().any(|role| is_same(role));
+        let is_capability = own.traits.capabilities.iter().any(|one| is_same(one.as_str()));
+        Some(is_role || is_capability || own.does_lane(word.as_str()))
+    });
+    is_own.unwrap_or_default().then_some(word)
+}
+
+/// Refuses a role that is neither the name of the key nor a lane, role or capability of its member.
+pub(super) fn check_own_role(me: &Membership, given: &str) -> Result<(), Problem> {
+    if own_word(me, given).is_some() { Ok(()) } else { check_own_name(me.name(), given) }
+}
+
+/// Refuses a member that is not the key's, by its name or by its session.
+pub(super) fn check_own_member(me: &Membership, given: &str) -> Result<(), Problem> {
+    let is_own = |state: &State| state.live_as(given).is_some_and(|live| live.id == me.session());
+    if me.bus().look(is_own) { Ok(()) } else { check_own_name(me.name(), given) }
 }
 
 pub(super) fn wrong(title: &'static str) -> Problem {

@@ -6,10 +6,9 @@ use axum::extract::{Extension, State};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::named_member::check_own_name;
+use super::named_member::{check_own_name, own_word};
 use crate::bus::state::Message;
 use crate::bus::{BusError, Membership};
-use crate::domain::member::Label;
 use crate::domain::messaging::{Group, is_same_word};
 use crate::web::api::read_request::{Asked, Named, wrong_query};
 use crate::web::api::writing::{UnreadMessage, as_member, checked_limit, page_of, why_not};
@@ -90,7 +89,7 @@ impl Cursor {
     }
 }
 
-/// Returns what waits for a role: all of the key's own name, and of a lane that it owns what came to that.
+/// Returns what waits for a role: all of the key's own name, and of a lane, a role or a capability of its member what came to that.
 pub(in crate::web::api) async fn inbox_of_role(
     State(state): State<ServerState>,
     Extension(program): Extension<Program>,
@@ -104,25 +103,19 @@ pub(in crate::web::api) async fn inbox_of_role(
         .map(|text| Cursor::parse(text).ok_or_else(|| wrong_query("`cursor` is a `next_cursor`")));
     let cursor = cursor.transpose()?;
     let me = as_member(&state, &program).await?;
-    let to = lane_of(&me, &role)?;
+    let to = group_of(&me, &role)?;
     let read = move || pending(&me, cursor, limit, to.as_ref());
     let read = tokio::task::spawn_blocking(read).await.unwrap_or(Err(BusError::Closed));
     Ok(Json(read.map_err(|error| why_not(&error))?))
 }
 
-/// Returns the lane that a role is; none if it is the member's own name. Nobody reads for others.
-fn lane_of(me: &Membership, role: &str) -> Result<Option<Group>, Problem> {
+/// Returns the lane, role or capability of the member that a role is; none if it is its own name. Nobody reads for others.
+fn group_of(me: &Membership, role: &str) -> Result<Option<Group>, Problem> {
     if is_same_word(me.name().as_str(), role) {
         return Ok(None);
     }
-    let lane = Label::parse(role.strip_prefix('@').unwrap_or(role)).ok().filter(|lane| {
-        me.bus().look(|state| {
-            let own = state.session(me.session());
-            own.is_some_and(|own| own.does_lane(lane.as_str()))
-        })
-    });
-    match lane {
-        Some(lane) => Ok(Some(Group::Word(lane))),
+    match own_word(me, role) {
+        Some(word) => Ok(Some(Group::Word(word))),
         None => check_own_name(me.name(), role).map(|()| None),
     }
 }

@@ -8,11 +8,11 @@ use axum::http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::named_member::{address_of_role, check_own_name, wrong};
+use super::named_member::{address_of_role, check_own_role, wrong};
 use crate::bus::Membership;
 use crate::bus::rules::Refusal;
 use crate::domain::ids::{MessageId, RequestId};
-use crate::domain::messaging::{MessageKind, Priority, RequestStatus};
+use crate::domain::messaging::{MessageKind, Priority, RequestStatus, Urgency};
 use crate::web::api::read_request::Given;
 use crate::web::api::writing::{
     ClaimedRequest, NewAcknowledgement, NewMessage, NewRequest, acknowledged, as_member,
@@ -32,13 +32,13 @@ pub(in crate::web::api) struct NewSignal {
     signal_type: SignalType,
     /// At most 1 MiB.
     content: String,
-    /// The name of the key's member.
+    /// The name of the key's member, or a lane, role or capability of it. Its readers see the name.
     from_role: String,
     /// The name of a member, else a lane, role or capability. Without this and `to_ring` it is for all.
     to_role: Option<String>,
     /// A topic, whose followers get it.
     to_ring: Option<String>,
-    /// 0 to 1. From 0.75 on a message interrupts a member at work, and so does an alert that says nothing else. A task has none.
+    /// 0 to 1. From 0.75 on it interrupts a member at work, and so does an alert that says nothing else.
     urgency: Option<f64>,
     /// After how many seconds it expires: a task that nobody has claimed, another signal that nobody has seen.
     ttl_seconds: Option<u64>,
@@ -92,13 +92,13 @@ pub(in crate::web::api) async fn emit(
     Extension(program): Extension<Program>,
     Given(signal): Given<NewSignal>,
 ) -> Result<(StatusCode, Json<EmittedSignal>), Problem> {
-    check_own_name(&program.name, &signal.from_role)?;
     if signal.signal_type == SignalType::Task && signal.thread_id.is_some() {
         let title = "A task begins a thread of its own";
         return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "wrong-thread", title)
             .with_hint("leave `thread_id` out, and name what it comes from in `content`"));
     }
     let me = as_member(&state, &program).await?;
+    check_own_role(&me, &signal.from_role)?;
     let to = address(&me, signal.to_role, signal.to_ring)?;
     let NewSignal { signal_type, content, urgency, ttl_seconds, thread_id, .. } = signal;
     let emitted = if signal_type == SignalType::Task {
@@ -109,9 +109,11 @@ pub(in crate::web::api) async fn emit(
             timeout_seconds: None,
             ttl_seconds,
             lease_seconds: None,
+            urgency,
         };
         let opened = opened_by(&state, &program, new).await?;
-        EmittedSignal { signal_id: opened.request_id, stored_as: "request", urgent: false }
+        let urgent = urgency.and_then(Urgency::new).map(Urgency::priority) >= Some(Priority::High);
+        EmittedSignal { signal_id: opened.request_id, stored_as: "request", urgent }
     } else {
         let new = NewMessage {
             to: to.unwrap_or_else(|| "all".to_owned()),

@@ -11,15 +11,14 @@ use serde_json::{Map, Value};
 
 use super::as_member::as_member;
 use super::attached_files::{NewAttachment, attached};
+use super::exact_urgency::exact_urgency;
 use super::wait_routes::{EndedWait, answer_to, time_for_answer};
 use super::why_refused::why_not;
 use crate::bus::event::Envelope;
 use crate::bus::rules::Refusal;
 use crate::bus::{BusError, Membership, Outgoing, SentMessage as SentOnBus};
 use crate::domain::ids::MessageId;
-use crate::domain::messaging::{
-    Attachment, Audience, Priority, Signal, Urgency, mentioned, scaled,
-};
+use crate::domain::messaging::{Attachment, Audience, Priority, Signal, mentioned, scaled};
 use crate::domain::name::Name;
 use crate::web::api::read_request::Given;
 use crate::web::problem::Problem;
@@ -89,11 +88,7 @@ impl NewMessage {
         if self.urgency.is_some() && self.priority.is_some() {
             return Err(wrong("wrong-urgency", "A message has a priority or an urgency, not both"));
         }
-        let exactly = self.urgency.map(|number| {
-            let title = "The urgency is out of its range";
-            Urgency::new(number)
-                .ok_or_else(|| wrong("wrong-urgency", title).with_detail("`urgency` is 0 to 1"))
-        });
+        let exactly = self.urgency.map(exact_urgency);
         let said = self.priority.map(|how| match how {
             HowUrgent::Low => Priority::Low,
             HowUrgent::Normal => Priority::Normal,

@@ -4,6 +4,7 @@ mod claim_refusals;
 mod why_refused;
 mod as_member;
 mod attached_files;
+mod exact_urgency;
 mod unread_message;
 mod wait_routes;
 mod message_routes;

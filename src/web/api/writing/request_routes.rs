@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::as_member::as_member;
+use super::exact_urgency::exact_urgency;
 use super::why_refused::why_not;
 use crate::bus::rules::Refusal;
 use crate::bus::{BusError, Claimed, Membership};
@@ -37,6 +38,8 @@ pub(in crate::web::api) struct NewRequest {
     pub(in crate::web::api) ttl_seconds: Option<u64>,
     /// After how many seconds without a sign of its owner it is open again, 1 to 86,400; 300 if it is missing.
     pub(in crate::web::api) lease_seconds: Option<u64>,
+    /// How much it matters, 0 to 1; 0.5 if it is missing.
+    pub(in crate::web::api) urgency: Option<f64>,
 }
 
 /// A request that was opened.
@@ -81,10 +84,11 @@ pub(in crate::web::api) async fn opened_by(
     let nudge = seconds("timeout_seconds", new.timeout_seconds, wait_times::REQUEST_NUDGE_SECONDS)?;
     let ttl = seconds("ttl_seconds", new.ttl_seconds, wait_times::REQUEST_TTL_SECONDS)?;
     let lease = seconds("lease_seconds", new.lease_seconds, wait_times::LEASE_SECONDS)?;
+    let urgency = new.urgency.map(exact_urgency).transpose()?;
     let me = as_member(state, program).await?;
     let mut call = me.call();
     let (texts, times) = ((new.description, new.context), (nudge, ttl, Some(lease)));
-    let opened = call.open_request_to(new.to, texts, times).await;
+    let opened = call.open_request_to(new.to, texts, times, urgency).await;
     let opened = opened.map_err(|error| why_not(&error))?;
     call.answered().await;
     Ok(OpenedRequest { request_id: opened.id.into(), duplicate: opened.is_double })

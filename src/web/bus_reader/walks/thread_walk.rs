@@ -1,5 +1,5 @@
-//! The messages of a thread, or about a request or a task: a walk over the parts of the log in which its id stands. An id that stands
-//! nowhere costs no walk.
+//! The messages of a thread, by the id of any of them, or about a request or a task: a walk over the parts of the log in which its id
+//! stands. An id that stands nowhere costs no walk.
 
 use super::kept_places::{Kept, VAGUE_ENTRIES};
 use crate::bus::event::LogPosition;
@@ -58,6 +58,9 @@ impl ThreadWalk {
             Phase::New => {
                 if !is_id(&self.id) {
                     return Ok(Some(Vec::new()));
+                }
+                if let Some(thread) = known_thread(bus, &self.id) {
+                    self.id = thread;
                 }
                 self.parts = bus.parts()?;
                 self.phase = Phase::Looking(self.parts.len());
@@ -126,12 +129,32 @@ impl ThreadWalk {
         if self.after > VAGUE_ENTRIES {
             self.conversation.give_up_vague();
         }
-        let is_over = is_end || self.conversation.is_settled(state);
-        Ok(is_over.then(|| {
+        if !is_end && !self.conversation.is_settled(state) {
+            return Ok(None);
+        }
+        if let Some(thread) = self.thread_of_asked() {
+            *self = Self::of(&thread);
+            return Ok(None);
+        }
+        let shown = {
             let all: Vec<_> = self.conversation.letters().cloned().collect();
             all[all.len().saturating_sub(limits::WINDOW_HISTORY)..].to_vec()
-        }))
+        };
+        Ok(Some(shown))
     }
+
+    /// Returns the thread of the message that was asked for, if that is a later one of it: one that the state has forgotten.
+    fn thread_of_asked(&self) -> Option<String> {
+        let mut letters = self.conversation.letters();
+        let asked = letters.find(|letter| letter.message_id == self.id)?;
+        (asked.thread_id != self.id).then(|| asked.thread_id.clone())
+    }
+}
+
+/// Returns the thread of a message that the state knows.
+fn known_thread(bus: &Follower, id: &str) -> Option<String> {
+    let message = bus.state().message(&MessageId::parse(id).ok()?)?;
+    Some(message.thread.to_string())
 }
 
 /// Says whether a text is an id of something that a message may be about.

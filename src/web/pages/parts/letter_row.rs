@@ -39,6 +39,9 @@ pub(in crate::web::pages) fn letter_row(letter: &Letter) -> Markup {
                     None => span.soft { "(its text cannot be read)" },
                 }
             }
+            @if let Some(payload) = letter.payload_in_words() {
+                p.small.soft dir="auto" { "payload: " (payload) }
+            }
             @if !letter.attachments.is_empty() {
                 ul.receipts aria-label="Attachments" {
                     @for one in &letter.attachments { li { "attached: " (one.in_words()) @if let Some(path) = &one.path { " at " (path) } } }

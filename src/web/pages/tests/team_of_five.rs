@@ -111,6 +111,8 @@ pub(super) fn letter(seq: u64, from: &str, to: &str, text: &str) -> Letter {
         decides: false,
         priority: None,
         reference: None,
+        payload: None,
+        payload_bytes: None,
         attachments: Vec::new(),
         urgent: seq == 4,
         taken_back: false,
@@ -328,6 +330,7 @@ fn put_questions(board: &mut Board) {
 }
 
 fn letters() -> Vec<Letter> {
+    let asked = "The draft stands in chapters/leases.md. Is the part about clocks right?";
     vec![
         Letter {
             resolved: Some(ThreadEnd {
@@ -337,12 +340,7 @@ fn letters() -> Vec<Letter> {
             }),
             ..letter(1, "lead", "ben", "Please write the chapter about leases. Cay reviews it.")
         },
-        letter(
-            2,
-            "ben",
-            "cay",
-            "The draft stands in chapters/leases.md. Is the part about clocks right?",
-        ),
+        letter(2, "ben", "cay", asked),
         letter(
             3,
             "cay",

@@ -283,6 +283,7 @@ fn what_no_other_project_knows_does_not_cross() {
         nudge_ms: 30_000,
         ttl_ms: 900_000,
         lease_ms: None,
+        urgency: None,
     };
     assert!(matches!(po.refuse(writer, open), Refusal::OtherProject { .. }));
 }

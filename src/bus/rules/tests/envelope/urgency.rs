@@ -26,6 +26,24 @@ fn the_most_urgent_are_delivered_first_and_then_the_oldest() {
 }
 
 #[test]
+fn a_request_has_its_place_among_the_messages_also_when_it_is_open_again() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let sense = Envelope { urgency: Urgency::new(0.6), ..Envelope::default() };
+    let sense = world.send_with(a, "b", sense);
+    let usual = world.open(a);
+    let urgent = world.open_urgent(a, 0.95);
+    let between = world.open_urgent(a, 0.7);
+    let shown = [&urgent, &between, &usual].map(|request| world.shown(request));
+    let [urgent_shown, between_shown, usual_shown] = shown;
+    let order = [urgent_shown.clone(), between_shown, sense, usual_shown];
+    assert_eq!(world.unread("b"), order);
+    let message = world.state.message(&urgent_shown).unwrap();
+    assert_eq!((message.priority, message.more.is_none()), (Priority::Urgent, true));
+    assert_eq!(world.take(b).1, order);
+}
+
+#[test]
 fn a_wait_gets_the_most_urgent_message_that_fits() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));

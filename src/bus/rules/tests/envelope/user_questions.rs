@@ -153,6 +153,7 @@ fn the_user_claims_no_request_and_leaves_no_claim() {
         nudge_ms: 1_000,
         ttl_ms: 1_000,
         lease_ms: None,
+        urgency: None,
     };
     let refused = world.refuse(bob, open);
     assert!(matches!(refused, Refusal::ToUser { .. }), "{refused}");

@@ -319,6 +319,7 @@ fn open_for(world: &mut World, by: SessionId, to: &str) -> RequestId {
         nudge_ms: 30_000,
         ttl_ms: 900_000,
         lease_ms: None,
+        urgency: None,
     };
     let events = world.ask(by, open);
     let opened = events.iter().find_map(|event| match event {

@@ -127,6 +127,7 @@ fn the_requests_for_a_lane_are_shown_to_who_does_it_while_its_owner_does_not_res
         nudge_ms: 30_000,
         ttl_ms: 900_000,
         lease_ms: None,
+        urgency: None,
     };
     let events = world.ask(b, open);
     let opened = events.iter().find_map(|event| match event {

@@ -23,6 +23,7 @@ fn opening(description: &str, to: Option<&str>) -> Operation {
         nudge_ms: 1_000,
         ttl_ms: 60_000,
         lease_ms: None,
+        urgency: None,
     }
 }
 

@@ -59,6 +59,7 @@ fn opened(id: &RequestId) -> Event {
         nudge_ms: 1_000_000,
         ttl_ms: 10_000_000,
         lease_ms: None,
+        urgency: None,
     })
 }
 

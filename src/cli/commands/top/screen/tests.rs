@@ -141,6 +141,8 @@ fn letter(number: u64, from: &str, to: &str) -> Letter {
         decides: false,
         priority: None,
         reference: None,
+        payload: None,
+        payload_bytes: None,
         attachments: Vec::new(),
         urgent: false,
         taken_back: false,
