@@ -1,6 +1,7 @@
 //! Teams on several machines: projects with a mirror each, and a server between them.
 
 mod claim_history;
+mod copied_team;
 #[cfg(target_os = "linux")]
 mod cut_off_machine;
 #[cfg(target_os = "linux")]
