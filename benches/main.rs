@@ -10,6 +10,7 @@ mod waiting_process;
 mod process_memory;
 mod prompts;
 mod send;
+mod server_order;
 mod traffic;
 mod workflow_steps;
 mod support;
@@ -26,10 +27,11 @@ use support::{Outcome, anchor};
 /// A topic: its name, and the function that measures it.
 type Topic = (&'static str, fn() -> Outcome<Vec<Row>>);
 
-const TOPICS: [Topic; 16] = [
+const TOPICS: [Topic; 17] = [
     ("send", send::measure),
     ("wake", wake_other_process::measure),
     ("writers", writers::measure),
+    ("server", server_order::measure),
     ("claims", claims::measure),
     ("traffic", traffic::measure),
     ("history", history::measure),
@@ -71,6 +73,8 @@ fn play(role: &str, arguments: &[&str]) -> Outcome {
         ("raw-writer", [path, _, count]) => anchor::raw_writer(Path::new(path), count.parse()?),
         ("receiver", [bus, name]) => wake_other_process::receive(Path::new(bus), name),
         ("writer", [bus, name, count]) => writers::write(Path::new(bus), name, count.parse()?),
+        ("counter", [address]) => server_order::count(address),
+        ("sleepers", [bus, name]) => server_order::sleep(Path::new(bus), name),
         ("claimer", [bus, name]) => claims::claim(Path::new(bus), name),
         ("relay", [script, noted]) => prompts::relay(script, Path::new(noted)),
         ("member", [bus, name]) => process_memory::stay(Path::new(bus), name),
