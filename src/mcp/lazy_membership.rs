@@ -19,7 +19,7 @@ type Taking = Shared<BoxFuture<'static, Result<Membership, ToolError>>>;
 
 /// What a model is told with its first call after that.
 const FOUND_DEAD: &str = "The server of the team did not hear from this machine for too long, so the team has found it dead: \
-    your agents were ended, their tasks are interrupted, and what you had claimed is free for others. You are in the team again. \
+    what you had claimed is free for others, and agents that you led were ended, their tasks with them. You are in the team again. \
     Look at what has changed, and call again.";
 
 /// The membership of a server. Cheap to clone.

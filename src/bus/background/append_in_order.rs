@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use crate::bus::error::BusError;
 use crate::bus::rules::Command;
-use crate::bus::shared::{BusShared, ProposedCommand, Receipt};
+use crate::bus::shared::{BusShared, ProposedCommand, Receipt, no_thread};
 use crate::bus::storage::{LogError, Sequenced, SequencedLine, Sequencer};
 use crate::domain::wait_times;
 
@@ -69,7 +69,14 @@ pub(crate) fn fetch(shared: &BusShared) -> Result<(), BusError> {
     let Some(order) = shared.order.clone() else {
         return Ok(());
     };
-    shared.in_turn(|| pull(shared, &*order)).map(drop)
+    // The caller may be a thread of a runtime, which must not wait for a connection.
+    std::thread::scope(|scope| {
+        let fetching = std::thread::Builder::new()
+            .name("bus-fetch".to_owned())
+            .spawn_scoped(scope, || shared.in_turn(|| pull(shared, &*order)).map(drop))
+            .map_err(no_thread)?;
+        fetching.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
 }
 
 /// Brings the mirror up to what the server has. The caller has the turn to write, and is in it. Returns the number of new lines.

@@ -4,6 +4,7 @@
 //! when the client cancels the call counts as never given.
 
 use std::panic::AssertUnwindSafe;
+use std::time::Duration;
 
 use futures::FutureExt;
 use rmcp::model::JsonObject;
@@ -86,9 +87,12 @@ impl Server {
         let name = tool.name();
         let patience = prepared.patience();
         let limit = match patience {
-            CallTimeout::Short => self.shared.limit,
-            CallTimeout::Waits(long) => long + self.shared.limit,
+            CallTimeout::Short => Duration::ZERO,
+            CallTimeout::Waits(long) => long,
         };
+        // Two acts of a call may each wait for a server, and the error that names it says more than this one.
+        let is_shared = caller.call.membership().bus().host().is_some();
+        let limit = limit + if is_shared { 3 * self.shared.limit } else { self.shared.limit };
         let work = AssertUnwindSafe(with_mail(tool.mail(), prepared, caller)).catch_unwind();
         let waits = matches!(patience, CallTimeout::Waits(_));
         tokio::select! {

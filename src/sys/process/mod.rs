@@ -24,5 +24,5 @@ pub use self::host_name::host_name;
 pub use self::process_environment::{has_variable, marked, variable};
 pub use self::process_group::{group_is_populated, group_members, signal_group};
 pub use self::process_identity::{
-    first_argument, is_suspended, own_pid, runs_this_program, start_time,
+    first_argument, is_suspended, own_pid, runs_this_file, runs_this_program, start_time,
 };

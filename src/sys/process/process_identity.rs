@@ -32,6 +32,16 @@ pub fn first_argument(pid: u32) -> Option<String> {
     Some(String::from_utf8_lossy(word).into_owned())
 }
 
+/// Says whether a process runs the file of this program, or one at its place: a newer version may have replaced it. False without `/proc`.
+pub fn runs_this_file(pid: u32) -> bool {
+    let place = |path: String| {
+        let path = fs::read_link(path).ok()?.to_string_lossy().into_owned();
+        Some(path.trim_end_matches(" (deleted)").to_owned())
+    };
+    let own = place("/proc/self/exe".to_owned());
+    own.is_some() && place(format!("/proc/{pid}/exe")) == own
+}
+
 /// Says whether a process runs the same program as this one: the same file, or one of the same name, because a newer version may have
 /// replaced it. False without `/proc`, and for processes of other users.
 pub fn runs_this_program(pid: u32) -> bool {

@@ -48,8 +48,19 @@ pub(super) struct Started {
 }
 
 impl Team {
-    /// Starts an agent, with its first task if there is one.
+    /// Starts an agent, with its first task if there is one. Once begun, this goes on also if the caller gives up: an agent in the log must
+    /// also be started.
     pub(super) async fn start_new(
+        &self,
+        new: Newcomer,
+        task: Option<NewTask>,
+    ) -> Result<Started, TeamError> {
+        let team = self.clone();
+        let starting = tokio::spawn(async move { team.start_newcomer(new, task).await });
+        starting.await.unwrap_or(Err(TeamError::Bus(BusError::Closed)))
+    }
+
+    async fn start_newcomer(
         &self,
         new: Newcomer,
         task: Option<NewTask>,

@@ -13,7 +13,7 @@ const SCRIPT: &str = r#"
 [[agents.default.turns]]
 steps = [
   { fork = "setsid sh -c 'while :; do echo >> $HOME/ticks; sleep 0.05; done'" },
-  { wait_for = { from = "nobody", seconds = 600 }, save = "end" },
+  { hang = true },
 ]
 "#;
 

@@ -22,12 +22,12 @@ use super::two_machines::command;
 use crate::support::server_link::Link;
 use crate::support::{DEADLINE, Stage, postgres_server};
 
-/// The agent's own process writes the time, again and again, into a file of its agent.
+/// A process that the agent has started writes the time, again and again, into a file that is named after the agent's session.
 const SCRIPT: &str = r#"
 [[agents.default.turns]]
 steps = [
-  { fork = "setsid sh -c 'while :; do date +%s%3N >> $HOME/ticks-{{name}}; sleep 0.1; done'" },
-  { wait_for = { from = "nobody", seconds = 3600 }, save = "end" },
+  { fork = "setsid sh -c 'while :; do date +%s%3N >> $HOME/ticks-${BRIDGE_RUN%%@*}; sleep 0.1; done'" },
+  { hang = true },
 ]
 "#;
 
@@ -303,6 +303,7 @@ async fn break_things(
 
 /// The sessions of the log: their names, and when they ended.
 struct Sessions {
+    ids: BTreeMap<String, usize>,
     ended: Vec<(String, Option<Moment>)>,
 }
 
@@ -324,7 +325,7 @@ impl Sessions {
                 }
             }
         }
-        Self { ended }
+        Self { ids, ended }
     }
 
     /// Returns when the session of a name ended that was there at a moment.
@@ -333,12 +334,13 @@ impl Sessions {
         of_name.filter_map(|(_, ended)| *ended).find(|ended| *ended >= moment)
     }
 
-    fn end_of(&self, name: &str) -> Option<Moment> {
-        self.ended.iter().find(|(its, _)| its == name).and_then(|(_, ended)| *ended)
+    /// Returns when a session ended.
+    fn end_of(&self, id: &str) -> Option<Moment> {
+        self.ids.get(id).and_then(|at| self.ended[*at].1)
     }
 }
 
-/// Returns the times that the processes of agents have written, by the agent.
+/// Returns the last times that the processes of agents have written, by the agent's session.
 fn ticks(stage: &Stage) -> BTreeMap<String, Moment> {
     let files = std::fs::read_dir(stage.home()).unwrap().flatten();
     let of_agent = |file: std::fs::DirEntry| {
@@ -421,10 +423,11 @@ async fn nothing_is_lost_or_done_twice_while_hosts_links_and_the_server_break() 
         for (agent, last_tick) in ticks(&host.stage) {
             agents += 1;
             let ended = sessions.end_of(&agent);
-            let is_in_time = ended.is_none_or(|ended| last_tick <= ended);
+            let is_in_time = ended.is_some_and(|ended| last_tick <= ended);
             assert!(is_in_time, "{agent} worked until {last_tick}, and ended at {ended:?}");
         }
     }
     println!("{agents} agents, none of which worked after its end");
+    assert!(agents >= size.hosts * size.agents, "each has written down when it worked");
     reader.close().await;
 }
