@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn the_directory_is_below_the_prefix_that_npm_names() {
-        let long = Duration::from_secs(60);
+        let long = Duration::from_mins(1);
         let named = asked("[ \"$1 $2\" = 'prefix -g' ] && echo /opt/node", long);
         assert_eq!(named.as_deref(), Some(Path::new("/opt/node/bin")));
         for wrong in ["exit 1", "echo here", "echo /a; echo /b"] {

@@ -122,17 +122,16 @@ pub(super) fn waiting_words(
         };
         shown.into_iter().map(doing).collect()
     });
-    let mut words = format!("waiting for {what}");
-    for (session, name, doing) in doing.iter().take(MOST_AT_WORK) {
-        match leading.and_then(|leading| leading.team(me).doing_in_turn(*session)) {
-            Some(doing) => words += &format!("; {name} {doing}"),
-            None => words += &format!("; {name}: {doing}"),
+    let more = doing.len().saturating_sub(MOST_AT_WORK);
+    let said = doing.into_iter().take(MOST_AT_WORK).map(|(session, name, doing)| {
+        match leading.and_then(|leading| leading.team(me).doing_in_turn(session)) {
+            Some(now) => format!("{name} {now}"),
+            None => format!("{name}: {doing}"),
         }
-    }
-    match doing.len().saturating_sub(MOST_AT_WORK) {
-        0 => words,
-        more => format!("{words}; and {more} more are at work"),
-    }
+    });
+    let more = (more > 0).then(|| format!("and {more} more are at work"));
+    let words = std::iter::once(format!("waiting for {what}")).chain(said).chain(more);
+    words.collect::<Vec<_>>().join("; ")
 }
 
 /// Says whether an agent has something to do.
