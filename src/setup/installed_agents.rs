@@ -14,7 +14,7 @@ use crate::domain::text::shell_word::shell_word;
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::domain::text::visible_letters::beginning;
 use crate::domain::wait_times;
-use crate::sys::npm_folder::global_programs;
+use crate::supervisor::npm_folder::global_programs;
 use crate::sys::process::is_executable;
 
 /// One of the five agents, as installed on this machine.

@@ -10,7 +10,6 @@ pub mod closed_pipe;
 pub mod fd_passing;
 pub mod fs;
 pub mod mutex;
-pub mod npm_folder;
 pub mod open_file_limit;
 pub mod pipe_backlog;
 pub mod process;

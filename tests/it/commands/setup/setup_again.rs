@@ -23,8 +23,8 @@ fn change(path: &Path, change: impl FnOnce(&mut Value)) {
 #[tokio::test]
 async fn an_adapter_that_is_not_on_path_is_named_with_its_place_and_not_installed_again() {
     let npm = "#!/bin/sh\nif [ \"$1\" = prefix ]; then echo \"$HOME/global\"; exit; fi\n\
-        echo \"$@\" >> \"$HOME/npm-calls\"\nmkdir -p \"$HOME/global/bin\"\n\
-        printf '#!/bin/sh\\n' > \"$HOME/global/bin/codex-acp\"\nchmod +x \"$HOME/global/bin/codex-acp\"\n";
+        echo \"$@\" >> \"$HOME/npm-calls\"\n/bin/mkdir -p \"$HOME/global/bin\"\n\
+        printf '#!/bin/sh\\n' > \"$HOME/global/bin/codex-acp\"\n/bin/chmod +x \"$HOME/global/bin/codex-acp\"\n";
     let stage = stage(&[("codex", IDLE), ("npm", npm)]);
     let line = format!("add `export PATH={}:", stage.home().join("global/bin").display());
     let arguments = ["--yes", "--install-agents"];

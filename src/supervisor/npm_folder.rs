@@ -1,4 +1,4 @@
-//! Asks npm in which directory it puts the programs of `npm install -g`: that directory need not be on `PATH`.
+//! Asks npm in which directory it puts the programs that it installs for all projects: that directory need not be on `PATH`.
 
 use std::ffi::OsString;
 use std::io::Read as _;
@@ -9,13 +9,13 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use super::process::{Signal, signal_group};
+use crate::sys::process::{Signal, signal_group};
 
 /// The longest answer that is read: a path and a line end.
 const MAX_ANSWER_BYTES: u64 = 8 * 1024;
 
 /// Returns the directory of npm's global programs; none if npm does not say it within the limit. Blocks.
-pub fn global_programs(
+pub(crate) fn global_programs(
     npm: &Path,
     environment: impl IntoIterator<Item = (OsString, OsString)>,
     limit: Duration,
