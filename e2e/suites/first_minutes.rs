@@ -90,7 +90,8 @@ pub(crate) async fn delegates_a_task_right_after_setup_and_keeps_its_own_changes
     assert!(calls.iter().any(|call| call == "mcp__bridge__assign_task"), "{calls:?}");
     until("nothing runs any more", || stage.processes().is_empty()).await;
 
-    // The next session is not told of a result that this one has got.
+    // The hooks of the next session do not tell it of a result that this one has got. Only the next answer of a tool has that notice,
+    // marked `again`: an answer that was written is no proof that a model was shown it.
     let asked = model.shown().len();
     let printed = print_as_set_up(claude(&stage, &model), "say hello", &model).await;
     assert_eq!(result(&printed), "Hello.", "{printed}\n{}", shown_to_models(&model));

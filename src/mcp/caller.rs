@@ -56,12 +56,12 @@ impl Progress {
         self.to.is_some()
     }
 
-    /// Awaits some work that takes `limit` at most. If the client asked for progress, it hears regularly that the work goes on: some
-    /// clients give up after a minute of silence.
+    /// Awaits some work that takes `limit` at most. If the client asked for progress, it hears regularly that the work goes on, and what
+    /// `message` says by then: some clients give up after a minute of silence.
     pub async fn during<T>(
         &self,
         limit: Duration,
-        message: &str,
+        message: impl Fn() -> String,
         work: impl Future<Output = T>,
     ) -> T {
         tokio::select! {
@@ -71,11 +71,11 @@ impl Progress {
         }
     }
 
-    async fn keep_reporting(&self, limit: Duration, message: &str) -> Infallible {
+    async fn keep_reporting(&self, limit: Duration, message: impl Fn() -> String) -> Infallible {
         let began = Instant::now();
         loop {
             tokio::time::sleep(wait_times::PROGRESS).await;
-            self.report(began.elapsed(), limit, message).await;
+            self.report(began.elapsed(), limit, &message()).await;
         }
     }
 

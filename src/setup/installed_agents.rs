@@ -10,8 +10,12 @@ use super::clients::codex_provider::{self, ProviderLogin};
 use super::known_client::Places;
 use crate::config::{Config, Profile};
 use crate::domain::limits::CLIENT_WORD_CHARS;
+use crate::domain::text::shell_word::shell_word;
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::domain::text::visible_letters::beginning;
+use crate::domain::wait_times;
+use crate::supervisor::npm_folder::global_programs;
+use crate::sys::process::is_executable;
 
 /// One of the five agents, as installed on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -241,6 +245,33 @@ impl InstalledAgent {
             _ => None,
         }
     }
+
+    /// Returns where the missing adapter is, if it is in this directory of npm's programs, which then is not on `PATH`.
+    pub fn off_path(&self, npm_folder: Option<&Path>) -> Option<PathBuf> {
+        self.npm_arguments()?;
+        let program = npm_folder?.join(&self.adapter.name);
+        is_executable(&program).then_some(program)
+    }
+}
+
+/// Asks npm for the directory of its programs, if an adapter that npm installs is missing. Blocks for some seconds at most.
+pub fn ask_npm_folder(
+    agents: &[InstalledAgent],
+    npm: Option<&Path>,
+    environment: impl IntoIterator<Item = (OsString, OsString)>,
+) -> Option<PathBuf> {
+    let is_missing = agents.iter().any(|agent| agent.npm_arguments().is_some());
+    npm.filter(|_| is_missing)
+        .and_then(|npm| global_programs(npm, environment, wait_times::NPM_ANSWER))
+}
+
+/// Returns the line that adds the directory of a program to `PATH`, and what has to be started anew for it.
+pub fn how_to_add_to_path(program: &Path) -> String {
+    let folder = program.parent().unwrap_or(program);
+    format!(
+        "add `export PATH={}:\"$PATH\"` to the start file of your shell, and start the shell and your client anew",
+        shell_word(&folder.to_string_lossy())
+    )
 }
 
 fn find_adapter(

@@ -24,6 +24,7 @@ mod child;
 mod child_spec;
 mod direct;
 mod leftovers;
+pub(crate) mod npm_folder;
 mod shim;
 mod force_kill;
 pub mod hold_children;

@@ -66,6 +66,7 @@ impl Doing {
                 Self { words, prompt: Some(task.prompt) }
             }
             (None, Activity::Starting) => plain(format!("starting{more}")),
+            (None, Activity::Idle) if session.awaits_tools() => plain(format!("starting{more}")),
             (None, Activity::Running) => plain(format!("reading its messages{more}")),
             (None, _) => plain(format!("idle{more}")),
         }

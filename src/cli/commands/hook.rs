@@ -37,6 +37,10 @@ const QWEN_PROJECT: &str = "QWEN_PROJECT_DIR";
 
 /// Which member it speaks for.
 #[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cli-team-bridge hook                   as the command of a hook: setup writes it
+  cli-team-bridge hook --name reviewer   messages of this member")]
 pub(crate) struct HookArguments {
     /// The member whose messages are delivered [default: this session's own name].
     #[arg(long)]

@@ -43,6 +43,10 @@ const NAME: &str = "orchestrator";
 
 /// Which team to lead, and under which name.
 #[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cli-team-bridge orchestrator               as the command of an MCP server
+  cli-team-bridge orchestrator --take-lead   the same, and lead the team from now on")]
 pub(crate) struct OrchestratorArguments {
     /// The project directory [default: found from the current directory].
     #[arg(long, value_name = "DIR")]

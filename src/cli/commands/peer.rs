@@ -28,6 +28,10 @@ use crate::mcp::{LazyMembership, ToolError};
 
 /// Which team to join, and under which name.
 #[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cli-team-bridge peer                   as the command of an MCP server
+  cli-team-bridge peer --name reviewer   the same, under this name")]
 pub(crate) struct PeerArguments {
     /// The name of this session in the team [default: a free word of `[names] pool` in the configuration].
     #[arg(long)]

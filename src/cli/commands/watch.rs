@@ -29,6 +29,10 @@ const LOOKS: Backoff = Backoff::new(wait_times::POLL, wait_times::LONGEST_POLL);
 
 /// Whose messages it watches.
 #[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cli-team-bridge watch                   messages for the one who leads the team
+  cli-team-bridge watch --name reviewer   messages for another member")]
 pub(crate) struct WatchArguments {
     /// The member to watch for [default: this session's own name, else the project's orchestrator].
     #[arg(long)]

@@ -1,6 +1,6 @@
 //! Examines all agents: how each is installed, and then, all at the same time, how each starts.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures::future::join_all;
@@ -39,6 +39,7 @@ pub(crate) async fn examine(
     let mut to_start = Vec::new();
     let mut installed_agents = 0;
     let known = examine_known(launch, config);
+    let npm_folder = npm_folder(launch, &known).await;
     for profile in config.profiles() {
         if is_own(profile) {
             if consent(launch, config, profile) == Consented::Yes {
@@ -48,6 +49,8 @@ pub(crate) async fn examine(
         }
         let known = known.iter().find(|known| known.profile == profile.name.as_str());
         let installed = examine_installed(launch, config, profile, known);
+        let off_path = known.and_then(|known| known.off_path(npm_folder.as_deref()));
+        let installed = InstalledProgram { off_path, ..installed };
         let Judged { findings: found, is_installed, may_start } = judge_program::judge(&installed);
         findings.extend(found);
         installed_agents += usize::from(is_installed);
@@ -184,9 +187,20 @@ fn examine_installed(
             && find("npm").is_none(),
         install,
         how_to_log_in: profile.login.as_ref().filter(|_| advises).map(|login| login.value.clone()),
+        off_path: None,
         login: known.map(|known| known.login.clone()),
         consent,
     }
+}
+
+/// Asks npm where its programs are, if one that it installs is missing.
+async fn npm_folder(launch: &Launch, known: &[InstalledAgent]) -> Option<PathBuf> {
+    let environment = launch.environment.clone();
+    let search = environment.iter().find(|(name, _)| name == "PATH");
+    let npm = find_program(Path::new("npm"), search.map(|(_, path)| path.as_os_str()));
+    let known = known.to_vec();
+    let asking = move || installed_agents::ask_npm_folder(&known, npm.as_deref(), environment);
+    tokio::task::spawn_blocking(asking).await.ok().flatten()
 }
 
 /// Returns the vendor's own program, if it is installed and not the one that the bridge starts.

@@ -6,7 +6,7 @@ use super::agent_kinds::Kind;
 use crate::doctor::finding::{Finding, Subject};
 use crate::domain::missing_program::MissingProgram;
 use crate::domain::text::shown_path::ShownPath as _;
-use crate::setup::installed_agents::{FoundProgram, LoginSign};
+use crate::setup::installed_agents::{FoundProgram, LoginSign, how_to_add_to_path};
 
 /// How an agent is installed.
 #[derive(Clone, Debug)]
@@ -26,6 +26,8 @@ pub(super) struct InstalledProgram {
     pub(super) lacks_npm: bool,
     /// Completes a sentence that begins "to log in,".
     pub(super) how_to_log_in: Option<String>,
+    /// The program, if npm has installed it where `PATH` does not lead.
+    pub(super) off_path: Option<PathBuf>,
     /// None if nothing is known about its logins.
     pub(super) login: Option<LoginSign>,
     pub(super) consent: Consented,
@@ -110,16 +112,26 @@ fn judge_missing(
             format!("its program `{program}` {}", missing.searched),
             missing.instead.clone(),
         ),
-        (Some(FoundProgram { name, path }), run) => Finding::problem(
-            subject,
-            "program",
-            format!(
-                "`{name}` is installed ({}), but not its ACP adapter: `{program}` {}",
-                path.as_deref().unwrap_or(Path::new(name)).shown(),
-                missing.searched
-            ),
-            run.unwrap_or_else(|| missing.instead.clone()),
-        ),
+        (Some(FoundProgram { name, path }), run) => {
+            let cli = path.as_deref().unwrap_or(Path::new(name)).shown();
+            let (says, remedy) = match &installed.off_path {
+                Some(there) => (
+                    format!(
+                        "`{name}` is installed ({cli}), and so is its ACP adapter ({}), but not on PATH",
+                        there.shown()
+                    ),
+                    how_to_add_to_path(there),
+                ),
+                None => (
+                    format!(
+                        "`{name}` is installed ({cli}), but not its ACP adapter: `{program}` {}",
+                        missing.searched
+                    ),
+                    run.unwrap_or_else(|| missing.instead.clone()),
+                ),
+            };
+            Finding::problem(subject, "program", says, remedy)
+        }
         (None, run) => {
             let note = Finding::note(
                 subject,
@@ -208,6 +220,7 @@ mod tests {
             install: Some("npm install -g @x/codex-acp".into()),
             lacks_npm: false,
             how_to_log_in: Some("run `codex login`".into()),
+            off_path: None,
             login: Some(LoginSign::Variable("OPENAI_API_KEY".into())),
             consent: Consented::Yes,
         }
@@ -269,6 +282,18 @@ mod tests {
             Level::Problem,
             "`codex` is installed (/bin/codex), but not its ACP adapter: `codex-acp` is not on PATH",
             Some("run `npm install -g @x/codex-acp`"),
+        );
+        let there = Some("/opt/my node/bin/codex-acp".into());
+        let off_path = InstalledProgram { off_path: there, ..cli.clone() };
+        check(
+            &off_path,
+            "program",
+            Level::Problem,
+            "`codex` is installed (/bin/codex), and so is its ACP adapter (/opt/my node/bin/codex-acp), but not on PATH",
+            Some(
+                "add `export PATH='/opt/my node/bin':\"$PATH\"` to the start file of your shell, and start the shell \
+                 and your client anew",
+            ),
         );
         let nothing = InstalledProgram { cli: None, ..cli };
         check(

@@ -143,20 +143,24 @@ pub(crate) struct ResultView {
     head: TaskHeadView,
     #[serde(flatten)]
     output: OutputView,
+    /// missing, if the agent did not load the bridge's tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<&'static str>,
 }
 
 impl ResultView {
     pub(crate) fn of(output: TaskOutput, list_offset: usize, team: &Team) -> Self {
         Self {
             head: TaskHeadView::of(&output.task, team),
+            tools: team.bus().look(|state| tools(state, &output.task)),
             output: OutputView::of(output, list_offset),
         }
     }
 }
 
-/// Returns `missing` if the agent at work on a task is known to lack our tools.
+/// Returns `missing` if the agent of a task lives and is known to lack our tools.
 fn tools(state: &State, task: &Task) -> Option<&'static str> {
-    let agent = state.session(task.session).filter(|_| !task.status.is_final())?;
+    let agent = state.session(task.session)?;
     (agent.tools == Tools::Missing).then_some("missing")
 }
 

@@ -270,7 +270,10 @@ async fn the_list_of_members_says_what_each_is_doing() {
     let prompt = format!("say \"hi\"\n{}", "and on ".repeat(30));
     let task = lead.assign(agent, &prompt).await;
     lead.assign(agent, "later").await;
-    assert_eq!(of_reviewer().await["doing"], "idle, 2 tasks in its queue");
+    // It has not asked for our tools: the task says the same.
+    let starting = of_reviewer().await;
+    assert_eq!(starting["doing"], "starting, 2 tasks in its queue");
+    assert_eq!(starting["status"], "running");
     lead.membership.ask(Operation::StartTask(task.clone())).await.unwrap();
     let doing = of_reviewer().await["doing"].as_str().unwrap().to_owned();
     assert!(doing.starts_with(&format!("running {task} for ")), "{doing}");
@@ -278,6 +281,36 @@ async fn the_list_of_members_says_what_each_is_doing() {
     let quote: String = serde_json::from_str(quote).unwrap();
     assert!(quote.starts_with("say \"hi\" and on ") && quote.ends_with('…'), "{quote}");
     assert_eq!(quote.chars().count(), limits::DOING_CHARS + 1);
+}
+
+/// Waits, as a client that asked for progress, and returns the first words that it hears.
+async fn heard_while_waiting(client: &mut Client, arguments: Value) -> String {
+    let meta = json!({ "progressToken": "p-1" });
+    let params = json!({ "name": "wait_for_message", "arguments": arguments, "_meta": meta });
+    client.begin("tools/call", params).await;
+    loop {
+        let next = client.next().await;
+        if next["method"] == "notifications/progress" {
+            return next["params"]["message"].as_str().unwrap().to_owned();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_wait_says_what_the_team_is_doing() {
+    let team = Team::new();
+    let mut lead = leader(&team, "boss").await;
+    let agent = lead.start("reviewer", "codex").await;
+    let _idle = lead.start("writer", "codex").await;
+    let mut ann = team.member("ann").await;
+    let task = lead.assign(agent, "look").await;
+    lead.membership.ask(Operation::StartTask(task.clone())).await.unwrap();
+    let all = heard_while_waiting(&mut lead.client, json!({ "timeout_seconds": 60 })).await;
+    let expected = format!("waiting for a message; reviewer: running {task} for ");
+    assert!(all.starts_with(&expected) && !all.contains("writer"), "{all}");
+    let from_writer = json!({ "from": "writer", "timeout_seconds": 60 });
+    let one = heard_while_waiting(&mut ann, from_writer).await;
+    assert!(one.starts_with("waiting for a message; writer: idle ("), "{one}");
 }
 
 #[tokio::test]

@@ -42,6 +42,16 @@ pub(super) fn meant<'a>(word: &str, free: &[&'a str]) -> Option<&'a str> {
     arguments.find_map(|argument| free.iter().find(|name| *name == argument).copied())
 }
 
+/// Says which other tool does what an argument asks of one that does not have it.
+pub(super) fn other_tool(owner: &str, word: &str) -> Option<&'static str> {
+    let waits = ["wait", "block", "blocking", "await", "sync", "wait_seconds", "timeout_seconds"];
+    let is_asked =
+        matches!(owner, "`get_task_result`" | "`get_task_status`") && waits.contains(&word);
+    is_asked.then_some(
+        "it returns at once. wait_for_message waits for the notice that the task has ended, and assign_task with `wait` for its result",
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -55,5 +65,12 @@ mod tests {
         assert_eq!(meant("task", &["agent", "prompt"]), Some("prompt"));
         assert_eq!(meant("task", &["task_id"]), None);
         assert_eq!(meant("zebra", &["to"]), None);
+    }
+
+    #[test]
+    fn a_tool_that_does_not_wait_names_those_that_do() {
+        assert!(other_tool("`get_task_result`", "wait").unwrap().contains("wait_for_message"));
+        assert_eq!(other_tool("`get_task_result`", "zebra"), None);
+        assert_eq!(other_tool("`send_message`", "wait"), None);
     }
 }

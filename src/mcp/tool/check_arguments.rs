@@ -133,10 +133,12 @@ impl Problems {
         if !listed.is_empty() {
             let plural = if listed.len() == 1 { "" } else { "s" };
             let known: Vec<_> = properties.keys().collect();
-            let takes = match known.as_slice() {
-                [] => ": it takes none".to_owned(),
-                known if is_lost => format!(": it takes {}", list(&quoted(known), "and")),
-                _ => String::new(),
+            let other = named.iter().find_map(|name| argument_synonyms::other_tool(owner, name));
+            let takes = match (other, known.as_slice()) {
+                (Some(other), _) => format!(": {other}"),
+                (None, []) => ": it takes none".to_owned(),
+                (None, known) if is_lost => format!(": it takes {}", list(&quoted(known), "and")),
+                (None, _) => String::new(),
             };
             self.add(format!("{owner} has no argument{plural} {}{takes}", list(&listed, "or")));
         }
@@ -157,16 +159,19 @@ impl Problems {
         let missing: Vec<_> = required
             .filter(|name| object.get(*name).is_none_or(Value::is_null) && !renamed.contains(name))
             .map(|name| {
-                let expected = properties.get(name).and_then(Value::as_object).map(expected);
-                (name, expected.unwrap_or_else(|| "a value".to_owned()))
+                let schema = properties.get(name).and_then(Value::as_object);
+                let expected = schema.map_or_else(|| "a value".to_owned(), expected);
+                (name, expected, schema.is_some_and(|schema| choices(schema).is_some()))
             })
             .collect();
         match missing.as_slice() {
             [] => {}
-            [(name, expected)] => self.add(format!("{owner} needs `{name}`, {expected}")),
+            // Words after a comma would read as further arguments.
+            [(name, words, true)] => self.add(format!("{owner} needs `{name}`: one of {words}")),
+            [(name, expected, false)] => self.add(format!("{owner} needs `{name}`, {expected}")),
             several => {
                 let several: Vec<_> =
-                    several.iter().map(|(name, what)| format!("`{name}` ({what})")).collect();
+                    several.iter().map(|(name, what, _)| format!("`{name}` ({what})")).collect();
                 self.add(format!("{owner} needs {}", list(&several, "and")));
             }
         }
@@ -213,6 +218,13 @@ fn choices(schema: &JsonObject) -> Option<impl Iterator<Item = &str>> {
     Some(choices.iter().filter_map(Value::as_str))
 }
 
+/// Returns the range with which the description of a number begins, as in "1 to 500; default 20".
+fn range(schema: &JsonObject) -> Option<(u64, u64)> {
+    let (least, rest) = schema.get("description")?.as_str()?.split_once(" to ")?;
+    let most = rest.split(|c: char| !c.is_ascii_digit()).next()?;
+    Some((least.parse().ok()?, most.parse().ok()?))
+}
+
 /// Describes the values that fit a schema.
 fn expected(schema: &JsonObject) -> String {
     if let Some(choices) = choices(schema) {
@@ -222,7 +234,10 @@ fn expected(schema: &JsonObject) -> String {
     let items = schema.get("items").and_then(Value::as_object).and_then(kind);
     match (kind(schema).as_deref(), items) {
         (Some("string"), _) => "a string".to_owned(),
-        (Some("integer"), _) => "an integer of at least 0".to_owned(),
+        (Some("integer"), _) => match range(schema) {
+            Some((least, most)) => format!("an integer from {least} to {most}"),
+            None => "an integer of at least 0".to_owned(),
+        },
         (Some("number"), _) => "a number".to_owned(),
         (Some("boolean"), _) => "true or false".to_owned(),
         (Some("array"), Some(items)) => format!("an array of {items}s"),
@@ -279,6 +294,7 @@ mod tests {
             "properties": {
                 "to": { "type": "string" },
                 "limit": { "type": "integer", "minimum": 0 },
+                "part": { "type": "integer", "description": "1 to 50; default 20." },
                 "kind": { "type": "string", "enum": ["file", "link"] },
                 "steps": { "type": "array", "items": {
                     "type": "object", "properties": { "agent": { "type": "string" } }, "required": ["agent"],
@@ -311,7 +327,7 @@ mod tests {
         );
         refused(
             &json!({ "to": "a", "zebra": 3 }),
-            "`send` has no argument `zebra`: it takes `to`, `limit`, `kind` and `steps`",
+            "`send` has no argument `zebra`: it takes `to`, `limit`, `part`, `kind` and `steps`",
         );
         refused(&json!({ "to": 3 }), "`to` of `send` must be a string, not 3");
         refused(
@@ -321,6 +337,10 @@ mod tests {
         refused(
             &json!({ "to": "a", "limit": -1 }),
             "`limit` of `send` must be an integer of at least 0, not -1",
+        );
+        refused(
+            &json!({ "to": "a", "part": -1 }),
+            "`part` of `send` must be an integer from 1 to 50, not -1",
         );
         refused(
             &json!({ "to": "a", "kind": "new" }),
@@ -338,11 +358,19 @@ mod tests {
     }
 
     #[test]
+    fn a_missing_argument_of_few_words_does_not_read_as_several_arguments() {
+        let mut schema = schema();
+        schema.insert("required".to_owned(), json!(["kind"]));
+        let error = check("send", &schema, &JsonObject::new()).unwrap_err();
+        assert_eq!(error.to_string(), "`send` needs `kind`: one of `file` or `link`");
+    }
+
+    #[test]
     fn all_problems_are_named_at_once_and_a_renamed_argument_does_not_count_as_missing() {
         refused(
             &json!({ "recipient": "a", "limit": "3", "zebra": 1 }),
             "`send` has no arguments `recipient` (use `to`) or `zebra`: it takes `to`, `limit`, \
-                `kind` and `steps`; `limit` of `send` must be an integer of at least 0, not the \
+                `part`, `kind` and `steps`; `limit` of `send` must be an integer of at least 0, not the \
                 string \"3\": write it without quotes",
         );
         refused(

@@ -27,12 +27,12 @@ pub fn tools() -> Vec<Box<dyn AnyTool>> {
 pub(super) fn tools_for(leading: Option<OrchestratorTeam>) -> Vec<Box<dyn AnyTool>> {
     vec![
         Box::new(super::messaging::check_messages::CheckMessages),
-        Box::new(super::messaging::send_message::SendMessage { leading }),
+        Box::new(super::messaging::send_message::SendMessage { leading: leading.clone() }),
         Box::new(super::messaging::request_task::RequestTask),
         Box::new(super::messaging::claim_request::ClaimRequest),
         Box::new(super::messaging::update_claim::UpdateClaim),
         Box::new(super::messaging::list_agents::ListAgents),
-        Box::new(super::messaging::wait_for_message::WaitForMessage),
+        Box::new(super::messaging::wait_for_message::WaitForMessage { leading }),
         Box::new(super::messaging::acknowledge::Acknowledge),
     ]
 }

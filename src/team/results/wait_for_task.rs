@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::bus::Bus;
 use crate::bus::rules::Refusal;
 use crate::bus::state::Task;
-use crate::domain::ids::TaskId;
+use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::task::TaskStatus;
 use crate::team::error::TeamError;
 use crate::team::permissions::asks_orchestrator::asks_orchestrator;
@@ -25,6 +25,12 @@ impl Team {
     pub fn doing_now(&self, task: &Task) -> Option<String> {
         let is_running = task.status == TaskStatus::Running;
         is_running.then(|| self.inner.doing.in_words(task.session)).flatten()
+    }
+
+    /// Says what an agent of this bridge is doing in its turn, as the end of a sentence that begins with its name; none as long as it has
+    /// not reported anything.
+    pub fn doing_in_turn(&self, agent: SessionId) -> Option<String> {
+        self.inner.doing.in_words(agent)
     }
 
     /// Waits until a task is over or needs an orchestrator's answer; returns its state then.

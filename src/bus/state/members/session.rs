@@ -151,6 +151,14 @@ impl Session {
         })
     }
 
+    /// Says whether an agent has started, and its first turn waits until it has asked for our tools.
+    pub fn awaits_tools(&self) -> bool {
+        self.kind == MemberKind::Agent
+            && self.activity == Activity::Idle
+            && self.tools == Tools::Unproven
+            && !self.queue.is_empty()
+    }
+
     /// Returns the word for its status: `waiting` while one of its calls waits, `stalled` in a turn without a sign of life, `stuck`
     /// in one whose task was abandoned, `hung` while the heartbeat of its process has stopped.
     pub fn status(&self) -> &'static str {

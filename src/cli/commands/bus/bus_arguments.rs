@@ -14,6 +14,11 @@ use crate::cli::output;
 
 /// What to do with the bus.
 #[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cli-team-bridge bus status   where the order of the bus is kept
+  cli-team-bridge bus verify   check every line and text
+  cli-team-bridge bus export   all of its history, as JSON lines")]
 pub(crate) struct BusArguments {
     #[command(subcommand)]
     action: Action,

@@ -17,6 +17,10 @@ const LIMIT: Duration = Duration::from_mins(1);
 
 /// How the demo runs.
 #[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cli-team-bridge demo          play it, and remove its project
+  cli-team-bridge demo --keep   keep the project, to look at it")]
 pub(crate) struct DemoArguments {
     /// Keep the temporary project and its log.
     #[arg(long)]

@@ -25,6 +25,11 @@ const UNKNOWN: u8 = 2;
 
 /// The arguments of `doctor`.
 #[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cli-team-bridge doctor              start each agent once, and check all
+  cli-team-bridge doctor --no-start   the same without starting any agent
+  cli-team-bridge doctor --fix        fix what can be fixed without loss")]
 pub(crate) struct DoctorArguments {
     /// The project whose bus and configuration to check [default: the current project].
     #[arg(long, value_name = "DIR")]

@@ -3,15 +3,18 @@
 use std::path::Path;
 
 use crate::domain::text::shown_path::ShownPath as _;
-use crate::setup::installed_agents::{InstalledAgent, LoginSign};
+use crate::setup::installed_agents::{InstalledAgent, LoginSign, how_to_add_to_path};
 use crate::setup::known_client::Client;
 
 /// Describes each agent: whether it could work, and what it lacks.
-pub(super) fn agents(agents: &[InstalledAgent]) -> Vec<String> {
+pub(super) fn agents(agents: &[InstalledAgent], npm_folder: Option<&Path>) -> Vec<String> {
     let mut lines = vec!["Agents, which the bridge starts:".to_owned()];
     for agent in agents {
+        let off_path = agent.off_path(npm_folder);
         let state = if agent.is_ready() {
             format!("ready, {}", login(agent))
+        } else if let Some(program) = &off_path {
+            format!("its adapter is installed ({}), but not on PATH", program.shown())
         } else if agent.cli.path.is_some() {
             format!(
                 "`{}` is installed, its adapter `{}` is not",
@@ -22,9 +25,10 @@ pub(super) fn agents(agents: &[InstalledAgent]) -> Vec<String> {
         };
         lines.push(format!("  {:<15} {state}", agent.profile));
         let mut hint = |text: String| lines.push(format!("  {:<15} {text}", ""));
-        match (&agent.install, &agent.how_to_log_in) {
-            (Some(install), _) if !agent.is_ready() => hint(install.clone()),
-            (_, Some(how)) if agent.is_ready() && !agent.login.is_seen() => {
+        match (&off_path, &agent.install, &agent.how_to_log_in) {
+            (Some(program), ..) => hint(how_to_add_to_path(program)),
+            (None, Some(install), _) if !agent.is_ready() => hint(install.clone()),
+            (.., Some(how)) if agent.is_ready() && !agent.login.is_seen() => {
                 hint(format!("to log in, {how}"));
             }
             _ => {}

@@ -1,22 +1,26 @@
 //! Installs the missing adapters of agents that the user has, with the user's own npm and without a shell.
 
 use std::os::fd::AsFd as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::questions::Asking;
 use super::setup_arguments::SetupArguments;
 use crate::cli::{Failure, output};
-use crate::setup::installed_agents::InstalledAgent;
+use crate::domain::text::shown_path::ShownPath as _;
+use crate::setup::installed_agents::{InstalledAgent, how_to_add_to_path};
 
-/// Offers each adapter; returns an error line for each that could not be installed.
+/// Offers each adapter that is not in `npm_folder`, the directory of npm's programs; returns an error line for each that could not be
+/// installed, or that cannot be started from there.
 pub(super) fn offer(
     agents: &[InstalledAgent],
     arguments: &SetupArguments,
     program: impl Fn(&str) -> Option<PathBuf>,
+    npm_folder: Option<&Path>,
 ) -> Result<Vec<String>, Failure> {
     let mut failed = Vec::new();
-    for agent in agents {
+    // The report has named those that are there already.
+    for agent in agents.iter().filter(|agent| agent.off_path(npm_folder).is_none()) {
         let Some(words) = agent.npm_arguments() else {
             continue;
         };
@@ -37,6 +41,15 @@ pub(super) fn offer(
         output::tell(&format!("Running {line}"));
         if let Some(error) = run(npm, &words) {
             failed.push(format!("`{line}` {error}"));
+        } else if program(&agent.adapter.name).is_none()
+            && let Some(installed) = agent.off_path(npm_folder)
+        {
+            failed.push(format!(
+                "the adapter of {} is installed ({}), but not on PATH: {}",
+                agent.profile,
+                installed.shown(),
+                how_to_add_to_path(&installed)
+            ));
         }
     }
     Ok(failed)

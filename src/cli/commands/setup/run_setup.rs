@@ -74,7 +74,10 @@ pub(in crate::cli) fn run(
     let found: Vec<_> =
         CLIENTS.iter().map(|client| (client, client.find(&places, program))).collect();
     let shown = found.iter().map(|(client, place)| (*client, place.as_deref()));
-    let report = [found_report::agents(&agents), found_report::clients(shown)];
+    let npm = program("npm");
+    let npm_folder = installed_agents::ask_npm_folder(&agents, npm.as_deref(), std::env::vars_os());
+    let npm_folder = npm_folder.as_deref();
+    let report = [found_report::agents(&agents, npm_folder), found_report::clients(shown)];
     output::say(&report.map(|lines| lines.join("\n")).join("\n\n"));
 
     let is_chosen = |client: &Client, place: Option<&PathBuf>| {
@@ -116,7 +119,7 @@ pub(in crate::cli) fn run(
     };
     session.write_clients(&chosen, &places, &server, &stable, &own)?;
     if session.asking != Asking::DryRun {
-        session.refused.extend(install_adapters::offer(&agents, arguments, program)?);
+        session.refused.extend(install_adapters::offer(&agents, arguments, program, npm_folder)?);
     }
     // An adapter may have been installed just now.
     let agents = installed_agents::look(&config, &places, &own, program, variable);

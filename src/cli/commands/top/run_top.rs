@@ -32,6 +32,10 @@ const NAME: usize = 60;
 /// What to show.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
+Examples:
+  cli-team-bridge top           watch the team of this project
+  cli-team-bridge top --mouse   choose rows with the mouse, too
+
 Keys:
   arrows, j, k   choose              Tab, 1 … 6   panes
   Enter          open                Space        live words of an agent

@@ -286,3 +286,17 @@ async fn invalid_arguments_are_named() {
         assert_eq!(ann.refused(tool, arguments).await, expected);
     }
 }
+
+#[tokio::test]
+async fn a_message_to_the_user_says_that_it_waits_for_them() {
+    let team = Team::new();
+    let mut ann = team.member("ann").await;
+    let sent = ann.call("send_message", json!({ "to": "human", "content": "done" })).await;
+    assert_eq!(
+        sent["note"],
+        "it waits for your user; what you say in your own answer reaches them too"
+    );
+    let _bob = team.membership("bob").await;
+    let sent = ann.call("send_message", json!({ "to": "bob", "content": "done" })).await;
+    assert_eq!(sent.get("note"), None, "{sent}");
+}

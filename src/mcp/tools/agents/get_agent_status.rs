@@ -101,10 +101,10 @@ fn live(state: &State, session: &Session, now: Now) -> Agent {
     Agent {
         name: session.name.to_string(),
         kind: session.kind.as_str().to_owned(),
-        status: if state.open_permissions_of(session.id).is_empty() {
-            session.status()
-        } else {
-            "waiting_permission"
+        status: match session.status() {
+            _ if !state.open_permissions_of(session.id).is_empty() => "waiting_permission",
+            "idle" if session.awaits_tools() => "starting",
+            word => word,
         }
         .to_owned(),
         task_id: session.running.clone().map(String::from),

@@ -152,6 +152,7 @@ fn agent(session: &Session, now: Tick, me: SessionId) -> Agent {
         id: session.number.map(|number| number.to_string()),
         kind: session.kind.as_str(),
         status: match session.status() {
+            "idle" if session.awaits_tools() => "running",
             word @ ("idle" | "waiting") => word,
             // Starting and stopping matter to the orchestrator only; to a team-mate both mean that the agent is busy.
             _ => "running",

@@ -13,6 +13,7 @@ use super::more_fields::{MoreFields, envelope};
 use crate::bus::rules::Refusal;
 use crate::bus::state::{Session, State};
 use crate::bus::{BusError, Outgoing, SentMessage};
+use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
 use crate::mcp::orchestrator_team::OrchestratorTeam;
 use crate::mcp::shapes::priority_word::PriorityWord;
@@ -119,6 +120,21 @@ fn recipients(state: &State, sent: &SentMessage) -> Vec<Recipient> {
     reached.chain(missed).collect()
 }
 
+/// Says what becomes of a message to the user, who has no inbox: its counts alone would read as a failure.
+fn note_to_user(caller: &Caller, sent: &SentMessage) -> Option<String> {
+    let me = caller.membership().session();
+    let (is_to_user, is_agent) = caller.bus().look(|state| {
+        let is_to_user = state.message(&sent.id).is_some_and(|sent| sent.audience.is_human());
+        (is_to_user, state.session(me).is_some_and(|live| live.kind == MemberKind::Agent))
+    });
+    let note = if is_agent {
+        "it waits for the user"
+    } else {
+        "it waits for your user; what you say in your own answer reaches them too"
+    };
+    is_to_user.then(|| note.to_owned())
+}
+
 impl Tool for SendMessage {
     type Input = Input;
     type Output = Output;
@@ -150,8 +166,10 @@ impl Tool for SendMessage {
         let (recipients, is_group) =
             caller.bus().look(|state| (recipients(state, &sent), is_group(state, &sent)));
         let answer = match wait_seconds {
-            Some(seconds) => Some(answer_to(caller, &sent.id, seconds).await?),
-            None => None,
+            Some(seconds) => {
+                Some(answer_to(caller, self.leading.as_ref(), (&sent.id, seconds)).await?)
+            }
+            None => note_to_user(caller, &sent).map(Answer::only_note),
         };
         Ok(Output {
             delivered: sent.recipients.iter().any(|(_, is_live)| *is_live),

@@ -7,15 +7,23 @@ use serde::{Deserialize, Serialize};
 
 use super::sender_filter::sender;
 use crate::bus::rules::Refusal;
-use crate::bus::{LoadedMessage, WaitFor, Waited};
+use crate::bus::state::Session;
+use crate::bus::{LoadedMessage, Membership, WaitFor, Waited};
 use crate::domain::ids::{MessageId, RequestId};
+use crate::domain::member::{Activity, MemberKind};
 use crate::domain::name::Name;
 use crate::domain::wait_times;
 use crate::mcp::interrupted_wait::DoneBefore;
+use crate::mcp::orchestrator_team::OrchestratorTeam;
 use crate::mcp::tool::at_most;
 use crate::mcp::{CallTimeout, Caller, Effect, InboxMode, MessageView, Tool, ToolError};
+use crate::view::doing::{Doing, awaited};
 
-pub(crate) struct WaitForMessage;
+#[derive(Default)]
+pub(crate) struct WaitForMessage {
+    /// The team of a caller that can start agents.
+    pub(crate) leading: Option<OrchestratorTeam>,
+}
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -40,6 +48,9 @@ pub(crate) struct Output {
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
 }
+
+/// The agents at work of which the progress of a wait says what they do: a client shows it in a line.
+const MOST_AT_WORK: usize = 3;
 
 /// The note for a model that may see the message again.
 const ALSO_IN_TURN: &str = "this message may appear in your turn a second time; it is the same one";
@@ -79,7 +90,8 @@ impl Tool for WaitForMessage {
         let limit = interruptions.rest_of(Duration::from_secs(seconds));
         let membership = call.membership().clone();
         let waiting = call.wait(WaitFor { from, request, reply_to }, limit);
-        let waiting = progress.during(limit, "waiting for a message", waiting);
+        let words = || waiting_words("a message", &membership, self.leading.as_ref());
+        let waiting = progress.during(limit, words, waiting);
         let waited =
             interruptions.during(&membership, (limit, DoneBefore::default()), waiting).await??;
         let (message, timed_out, note) = outcome(waited, membership.name());
@@ -87,6 +99,45 @@ impl Tool for WaitForMessage {
         let note = (!notes.is_empty()).then(|| notes.join("; "));
         Ok(Output { message, timed_out, note })
     }
+}
+
+/// Says what a member waits for, and what the one whose message it waits for is doing; without such a one, what the agents are doing that
+/// are at work.
+pub(super) fn waiting_words(
+    what: &str,
+    me: &Membership,
+    leading: Option<&OrchestratorTeam>,
+) -> String {
+    let now = me.bus().now();
+    let doing: Vec<_> = me.bus().look(|state| {
+        let own = state.session(me.session());
+        let awaited = own.and_then(|own| awaited(state, own)).and_then(|name| state.live(name));
+        let is_at_work = |live: &&Session| live.id != me.session() && is_at_work(live);
+        let shown: Vec<_> = match awaited {
+            Some(only) => vec![only],
+            None => state.live_sessions().into_iter().filter(is_at_work).collect(),
+        };
+        let doing = |live: &Session| {
+            (live.id, live.name.clone(), Doing::look(state, live, now).in_words(|_| None))
+        };
+        shown.into_iter().map(doing).collect()
+    });
+    let more = doing.len().saturating_sub(MOST_AT_WORK);
+    let said = doing.into_iter().take(MOST_AT_WORK).map(|(session, name, doing)| {
+        match leading.and_then(|leading| leading.team(me).doing_in_turn(session)) {
+            Some(now) => format!("{name} {now}"),
+            None => format!("{name}: {doing}"),
+        }
+    });
+    let more = (more > 0).then(|| format!("and {more} more are at work"));
+    let words = std::iter::once(format!("waiting for {what}")).chain(said).chain(more);
+    words.collect::<Vec<_>>().join("; ")
+}
+
+/// Says whether an agent has something to do.
+fn is_at_work(live: &Session) -> bool {
+    live.kind == MemberKind::Agent
+        && (live.activity != Activity::Idle || !live.queue.is_empty() || live.running.is_some())
 }
 
 /// Returns the message that a wait has brought, whether it timed out, and a note.

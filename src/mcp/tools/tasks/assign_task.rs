@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use crate::bus::state::Task;
+use crate::bus::state::{Session, Task};
 use crate::domain::ids::TaskId;
 use crate::domain::limits;
 use crate::domain::messaging::Priority;
@@ -199,6 +199,15 @@ async fn waited(
 fn progress_words(team: &Team, task: &Task) -> String {
     let status = team.bus().look(|state| task_status(state, task));
     let words = format!("{} is {status}", task.id);
+    let awaits_tools =
+        team.bus().look(|state| state.session(task.session).is_some_and(Session::awaits_tools));
+    if awaits_tools {
+        let seconds = wait_times::TOOLS_LISTED.as_secs();
+        return format!(
+            "{words}: {} has not started the bridge's tools yet; after {seconds} s it goes on without them",
+            task.agent
+        );
+    }
     match (team.doing_now(task), team.position(task)) {
         (Some(doing), _) => format!("{words}: {} {doing}", task.agent),
         (None, Some(position)) if position > 1 => format!("{words} at position {position}"),

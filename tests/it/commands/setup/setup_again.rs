@@ -19,6 +19,25 @@ fn change(path: &Path, change: impl FnOnce(&mut Value)) {
     fs::write(path, format!("{value:#}\n")).unwrap();
 }
 
+/// Where npm puts its programs need not be on `PATH`: advice to install what is there would never help.
+#[tokio::test]
+async fn an_adapter_that_is_not_on_path_is_named_with_its_place_and_not_installed_again() {
+    let npm = "#!/bin/sh\nif [ \"$1\" = prefix ]; then echo \"$HOME/global\"; exit; fi\n\
+        echo \"$@\" >> \"$HOME/npm-calls\"\n/bin/mkdir -p \"$HOME/global/bin\"\n\
+        printf '#!/bin/sh\\n' > \"$HOME/global/bin/codex-acp\"\n/bin/chmod +x \"$HOME/global/bin/codex-acp\"\n";
+    let stage = stage(&[("codex", IDLE), ("npm", npm)]);
+    let line = format!("add `export PATH={}:", stage.home().join("global/bin").display());
+    let arguments = ["--yes", "--install-agents"];
+    let (is_done, said) = setup(&stage, &arguments).await;
+    assert!(!is_done && said.contains("the adapter of codex is installed ("), "{said}");
+    assert!(said.matches(&line).count() == 2, "setup and the doctor below it say so: {said}");
+    assert!(!said.contains("run `npm install -g @agentclientprotocol/codex-acp`"), "{said}");
+    let (is_done, said) = setup(&stage, &arguments).await;
+    assert!(is_done && said.matches(&line).count() == 2, "{said}");
+    let called = fs::read_to_string(stage.home().join("npm-calls")).unwrap();
+    assert_eq!(called.lines().count(), 1, "{called}");
+}
+
 #[tokio::test]
 async fn a_second_setup_adds_the_missing_hook_and_keeps_the_users_fields() {
     for (client, file, event) in

@@ -359,7 +359,7 @@ async fn additions_of_the_user_to_our_entry_stay() {
 
 #[tokio::test]
 async fn a_repository_has_no_say_in_what_is_installed() {
-    let npm = "#!/bin/sh\necho \"$@\" >> \"$HOME/npm-calls\"\n";
+    let npm = "#!/bin/sh\n[ \"$1\" = prefix ] || echo \"$@\" >> \"$HOME/npm-calls\"\n";
     let stage = stage(&[("codex", IDLE), ("npm", npm)])
         .with_project_file("[agents.codex]\ninstall = \"npm run pwn\"\nlogin = \"run pwn\"\n");
     let named = stage.project().to_str().unwrap().to_owned();
@@ -454,7 +454,7 @@ async fn a_program_in_a_package_cache_is_copied_first() {
 
 #[tokio::test]
 async fn adapters_are_installed_with_the_users_npm_and_only_on_request() {
-    let npm = "#!/bin/sh\necho \"$@\" >> \"$HOME/npm-calls\"\n";
+    let npm = "#!/bin/sh\n[ \"$1\" = prefix ] || echo \"$@\" >> \"$HOME/npm-calls\"\n";
     let stage = stage(&[("codex", IDLE), ("npm", npm)]);
     let calls = stage.home().join("npm-calls");
     let (is_done, said) = setup(&stage, &["--yes"]).await;

@@ -9,8 +9,9 @@ use crate::bus::WaitFor;
 use crate::domain::ids::MessageId;
 use crate::domain::messaging::Address;
 use crate::domain::wait_times;
+use crate::mcp::orchestrator_team::OrchestratorTeam;
 use crate::mcp::tool::at_most;
-use crate::mcp::tools::messaging::wait_for_message::outcome;
+use crate::mcp::tools::messaging::wait_for_message::{outcome, waiting_words};
 use crate::mcp::{CallTimeout, Caller, MessageView, ToolError};
 
 /// How a wait for an answer ended.
@@ -23,6 +24,13 @@ pub(super) struct Answer {
     /// Why it did not wait, or a further note.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
+}
+
+impl Answer {
+    /// Returns a note without a wait.
+    pub(super) fn only_note(note: String) -> Self {
+        Self { reply: None, timed_out: false, note: Some(note) }
+    }
 }
 
 /// Returns how long a call may take that waits so long for an answer.
@@ -66,15 +74,16 @@ pub(super) fn sent_before(caller: &Caller) -> Option<MessageId> {
 /// Waits for the answer to a message. The message is sent, so a wait that fails is no error.
 pub(super) async fn answer_to(
     caller: &mut Caller,
-    sent: &MessageId,
-    seconds: u64,
+    leading: Option<&OrchestratorTeam>,
+    (sent, seconds): (&MessageId, u64),
 ) -> Result<Answer, ToolError> {
     let (seconds, shortened) = at_most("wait_seconds", seconds, wait_times::MAX_WAIT_SECONDS);
     let Caller { call, progress, interruptions, .. } = caller;
     let limit = interruptions.rest_of(Duration::from_secs(seconds));
     let membership = call.membership().clone();
     let what = WaitFor { reply_to: Some(sent.clone()), ..WaitFor::default() };
-    let waiting = progress.during(limit, "waiting for the answer", call.wait(what, limit));
+    let words = || waiting_words("the answer", &membership, leading);
+    let waiting = progress.during(limit, words, call.wait(what, limit));
     let waited = interruptions.during(&membership, (limit, sent.clone().into()), waiting).await?;
     let (reply, timed_out, note) = match waited {
         Ok(waited) => outcome(waited, membership.name()),
