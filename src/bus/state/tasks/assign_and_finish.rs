@@ -63,10 +63,7 @@ impl State {
         by: &Name,
         human: bool,
     ) {
-        let of_agent = self.tasks.values_mut().filter(|task| task.session == agent);
-        for task in of_agent.filter(|task| !task.status.is_final()) {
-            task.cancelled_by.get_or_insert(asker(by, human));
-        }
+        self.cancelled_by(|task| task.session == agent, by, human);
     }
 
     /// Notes who cancels the tasks that a workflow has begun: its bridge only passes that on.
@@ -76,9 +73,16 @@ impl State {
         by: &Name,
         human: bool,
     ) {
-        let of_workflow = self.tasks.values_mut().filter(|task| task.workflow.as_ref() == Some(id));
-        for task in of_workflow.filter(|task| !task.status.is_final()) {
-            task.cancelled_by.get_or_insert(asker(by, human));
+        self.cancelled_by(|task| task.workflow.as_ref() == Some(id), by, human);
+    }
+
+    fn cancelled_by(&mut self, is_one: impl Fn(&Task) -> bool, by: &Name, human: bool) {
+        let open = self.tasks.values().filter(|task| !task.status.is_final() && is_one(task));
+        let open: Vec<_> = open.map(|task| task.id.clone()).collect();
+        for id in open {
+            if let Some(task) = self.tasks.get_mut(&id) {
+                task.cancelled_by.get_or_insert(asker(by, human));
+            }
         }
     }
 
