@@ -239,7 +239,7 @@ fn count(
         let (counted, names) = (together.counted(), together.first_names());
         let words = format!("{counted} have ended with their bridge: {names}");
         let since = problems[first].since;
-        let all = Problem { agents, agent_sessions, since, ..Problem::of(kind, None, words) };
+        let all = Problem { agents, since, agent_sessions, ..Problem::of(kind, None, words) };
         problems.insert(first, all);
     }
     problems.retain(|problem| !is_one(problem));
