@@ -121,7 +121,7 @@ impl Board {
             version: VIEW_VERSION,
             seq: looked.seq,
             at: Moment(now.wall_ms),
-            needs_you: needs::of(state, &members, &permissions, texts),
+            needs_you: needs::of(state, &members, &permissions, now, texts),
             tasks,
             requests: requests(state, now, texts),
             ended_requests: RequestRow::of_ended(state, most_ended, now, texts),

@@ -58,7 +58,9 @@ pub use self::shown::{
     human_in, money, short, task_error, took,
 };
 pub use self::spent::{NOT_COUNTED, Spent, SpentBy, UsageFold, UsageRow};
-pub use self::stretches::{DIED, Stretch, StretchKind, Stretches, ended_with_process};
+pub use self::stretches::{
+    DIED, NOT_TAKEN, REFUSED, Stretch, StretchKind, Stretches, ended_with_process,
+};
 pub use self::text_source::{KnownTexts, KnownWords, LongText, NoTexts, Texts};
 pub use self::totals::{IN_ENDED_TURNS, Totals};
 pub use self::trace::{

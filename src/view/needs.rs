@@ -10,6 +10,7 @@ use crate::domain::limits;
 use crate::domain::messaging::ConflictStep;
 use crate::domain::text::counted::{counted, counted_as};
 use crate::domain::text::visible_letters::{beginning, quoted};
+use crate::domain::time::Now;
 use crate::domain::workflow::StepStatus;
 use crate::view::rows::commitments::SHORT_WORDS;
 use crate::view::waits::Waits;
@@ -158,6 +159,7 @@ pub(super) fn of(
     state: &State,
     members: &[MemberRow],
     permissions: &[PermissionRow],
+    now: Now,
     texts: &mut dyn Texts,
 ) -> Vec<Need> {
     let of_task = |permission: &PermissionRow, texts: &mut dyn Texts| {
@@ -238,6 +240,7 @@ pub(super) fn of(
     let asks_user = |conflict: &&Conflict| conflict.step == ConflictStep::Human;
     let decisions = state.open_conflicts().filter(asks_user).map(|conflict| {
         let row = ConflictRow::of(state, conflict, texts);
+        let asked_at = state.user_asked_to_decide_ms(&conflict.thread, now).map(Moment);
         Need {
             kind: NeedKind::Decision,
             state: None,
@@ -245,7 +248,7 @@ pub(super) fn of(
             who: row.names(),
             id: Some(row.thread.clone()),
             words: row.for_user(),
-            since: Some(row.since),
+            since: Some(asked_at.unwrap_or(row.since)),
             until: None,
             behind: 0,
         }

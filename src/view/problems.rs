@@ -15,6 +15,7 @@ use crate::domain::text::visible_letters::both_ends;
 use crate::domain::time::Now;
 use crate::domain::wait_times;
 use crate::view::rows::ended_together::{EndedTogether, died_together, gone_together};
+use crate::view::rows::member_row::moment_of;
 use crate::view::rows::unanswered::unanswered;
 use crate::view::waits::{Waits, circle_in_words};
 use crate::view::{Group, MemberRow, Moment, Texts, Trouble};
@@ -178,6 +179,7 @@ pub(super) fn of(
     let crashed = crashed.filter(|ended| is_unmended(state, ended) && is_shown(state, ended, now));
     let crashed: Vec<_> = crashed.collect();
     let of_crashed = crashed.iter().map(|ended| Problem {
+        since: Some(moment_of(ended.at, now)),
         session: Some(ended.session),
         ..Problem::of(ProblemKind::Crashed, Some(ended.name.as_str()), of_end(ended, None))
     });
@@ -236,7 +238,8 @@ fn count(
     } else {
         let (counted, names) = (together.counted(), together.first_names());
         let words = format!("{counted} have ended with their bridge: {names}");
-        let all = Problem { agents, agent_sessions, ..Problem::of(kind, None, words) };
+        let since = problems[first].since;
+        let all = Problem { agents, since, agent_sessions, ..Problem::of(kind, None, words) };
         problems.insert(first, all);
     }
     problems.retain(|problem| !is_one(problem));
@@ -478,6 +481,7 @@ mod tests {
         assert_eq!(shown.problems[0].kind, ProblemKind::Crashed);
         assert!(shown.problems[0].words.contains("Nobody leads now"), "{:?}", shown.problems);
         assert!(shown.problems[0].is_end_of(&shown.members[0]));
+        assert!(shown.problems[0].since.is_some(), "also where its row is not shown");
 
         state.apply(&entry(3, joins(3, "next")), &[0], LogPosition::default());
         assert!(board(&state, 3, true).problems.is_empty());

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, VecDeque};
 use super::{MemberRow, Moment, Texts};
 use crate::bus::event::{Entry, Event};
 use crate::bus::state::State;
-use crate::domain::ids::{CallId, PermissionId, SessionId, TaskId};
+use crate::domain::ids::{CallId, MessageId, PermissionId, SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::member::{Activity, Departure};
 use crate::domain::messaging::DeliveryMethod;
+use crate::domain::name::Name;
 
 /// Why a stretch is worth showing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,8 +18,8 @@ pub enum StretchKind {
     Work { task: String, words: Option<String> },
     /// It read messages in a turn without a task, whose transcript has this id.
     Reading { transcript: String },
-    /// It waited for a message: of one member, or of any.
-    Wait { whom: Option<String> },
+    /// It waited for a message: of one member, or of any, or for an answer of the user.
+    Wait { whom: Option<String>, for_user: bool },
     /// It waited for the answer to a question for permission.
     Asking,
 }
@@ -31,13 +32,19 @@ pub struct Stretch {
     pub from: Moment,
     /// When it ended; none if it goes on.
     pub until: Option<Moment>,
-    /// How the task ended: done, failed, cancelled or interrupted. Of a wait, whether it brought a message. Of all others, whether the process
-    /// of the member has died.
+    /// How the task ended: done, failed, cancelled or interrupted. Of a wait, whether it brought a message. Of a turn for messages, whether it
+    /// left them unread. Of all others, whether the process of the member has died.
     pub ended: Option<&'static str>,
 }
 
 /// The end of a wait that brought a message.
 pub(super) const ANSWERED: &str = "answered";
+
+/// The end of a turn for messages that failed and left them unread.
+pub const REFUSED: &str = "refused";
+
+/// The end of a turn for messages that left them unread, without an error.
+pub const NOT_TAKEN: &str = "not taken";
 
 /// The end of a stretch other than work, with the process of the member.
 pub const DIED: &str = "died";
@@ -93,7 +100,10 @@ impl Stretches {
                 Event::WaitStarted { session, call, from, reply_to, .. } => {
                     let Some(waiting) = state.name_of(*session) else { continue };
                     let whom = state.only_source(from.as_ref(), reply_to.as_ref());
-                    let kind = StretchKind::Wait { whom: whom.map(ToString::to_string) };
+                    let for_user =
+                        whom.is_none() && waits_for_user(state, waiting, reply_to.as_ref());
+                    let whom = whom.map(ToString::to_string);
+                    let kind = StretchKind::Wait { whom, for_user };
                     self.begin(
                         Cause::Wait(*session, *call),
                         *session,
@@ -112,8 +122,11 @@ impl Stretches {
                         self.begin(Cause::Reading(*session), *session, member.to_string(), reading);
                     }
                 }
+                Event::MessageReturned { session, call } => self.is_left_unread(*session, *call),
                 Event::MemberActivity { session, activity } if *activity != Activity::Running => {
-                    self.end(&Cause::Reading(*session), at, None);
+                    let cause = Cause::Reading(*session);
+                    let ended = self.end_of_reading(&cause, texts);
+                    self.end(&cause, at, ended);
                 }
                 Event::PermissionAsked(asked) => {
                     let question = &asked.question;
@@ -161,6 +174,25 @@ impl Stretches {
         }
     }
 
+    /// Notes that the messages of a turn are unread again.
+    fn is_left_unread(&mut self, session: SessionId, call: CallId) {
+        let turn = TaskId::of_turn_by(call).to_string();
+        if let Some((_, stretch)) = self.open.get_mut(&Cause::Reading(session))
+            && matches!(&stretch.kind, StretchKind::Reading { transcript } if *transcript == turn)
+        {
+            stretch.ended = Some(NOT_TAKEN);
+        }
+    }
+
+    /// Says whether a turn that ends now left its messages unread.
+    fn end_of_reading(&self, cause: &Cause, texts: &mut dyn Texts) -> Option<&'static str> {
+        let (_, stretch) = self.open.get(cause)?;
+        let ended = stretch.ended?;
+        let StretchKind::Reading { transcript } = &stretch.kind else { return Some(ended) };
+        let error = texts.error_of_turn(&TaskId::parse(transcript).ok()?);
+        Some(error.map_or(ended, |_| REFUSED))
+    }
+
     fn end_all_of(
         &mut self,
         session: SessionId,
@@ -181,6 +213,15 @@ impl Stretches {
             };
             self.end(&cause, at, ended);
         }
+    }
+}
+
+/// Says whether a member that begins to wait for no member in particular waits for an answer of the user.
+fn waits_for_user(state: &State, waiting: &Name, reply_to: Option<&MessageId>) -> bool {
+    match reply_to {
+        Some(asked) => state.message(asked).is_some_and(|asked| asked.audience.is_human()),
+        // As its row says.
+        None => state.questions_for_user().any(|asked| asked.from.member() == Some(waiting)),
     }
 }
 
@@ -218,7 +259,6 @@ mod tests {
     use crate::domain::ids::CommandId;
     use crate::domain::member::MemberKind;
     use crate::domain::messaging::Priority;
-    use crate::domain::name::Name;
     use crate::domain::permission::{Decider, Decision};
     use crate::domain::task::TaskStatus;
     use crate::domain::time::Tick;
@@ -287,12 +327,12 @@ mod tests {
             method: DeliveryMethod::Pull,
         };
         let ended = Event::WaitEnded { session: ANN, call: call(2) };
-        let ben = || StretchKind::Wait { whom: Some("ben".to_owned()) };
+        let ben = || StretchKind::Wait { whom: Some("ben".to_owned()), for_user: false };
         let all = folded(
             9,
             vec![waits(1, Some("ben")), handed, waits(2, None), ended, waits(3, Some("ben"))],
         );
-        let anybody = StretchKind::Wait { whom: None };
+        let anybody = StretchKind::Wait { whom: None, for_user: false };
         assert_eq!(all, [(ben(), 1, Some(2)), (anybody, 3, Some(4)), (ben(), 5, None)]);
     }
 
@@ -414,7 +454,7 @@ mod tests {
             until: None,
             ended: None,
         };
-        let wait = || StretchKind::Wait { whom: Some("ben".to_owned()) };
+        let wait = || StretchKind::Wait { whom: Some("ben".to_owned()), for_user: false };
         let work = StretchKind::Work { task: "task-1".to_owned(), words: None };
         let all = [stretch("ann", wait()), stretch("ann", work), stretch("ben", wait())];
         let last_active = Moment(9);

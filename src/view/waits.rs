@@ -141,7 +141,7 @@ pub(super) fn bridge(
         let is_for_any = row.state == "waiting" && row.waits_for.is_none();
         let mut waits: Vec<_> = own
             .filter_map(|one| match &one.kind {
-                StretchKind::Wait { whom } if whom.is_none() == is_for_any => Some((one, whom)),
+                StretchKind::Wait { whom, .. } if whom.is_none() == is_for_any => Some((one, whom)),
                 _ => None,
             })
             .collect();
@@ -315,7 +315,7 @@ mod tests {
     fn a_circle_stays_while_one_of_it_asks_anew() {
         let wait = |member: &str, until: Option<i64>, ended| Stretch {
             member: member.to_owned(),
-            kind: StretchKind::Wait { whom: Some("ben".to_owned()) },
+            kind: StretchKind::Wait { whom: Some("ben".to_owned()), for_user: false },
             from: Moment(0),
             until: until.map(Moment),
             ended,
@@ -355,7 +355,7 @@ mod tests {
     fn a_wait_that_is_asked_anew_is_as_old_as_its_first_question() {
         let wait = |from, until, whom: &str, ended| Stretch {
             member: "ann".to_owned(),
-            kind: StretchKind::Wait { whom: Some(whom.to_owned()) },
+            kind: StretchKind::Wait { whom: Some(whom.to_owned()), for_user: false },
             from: Moment(from),
             until,
             ended,
@@ -381,7 +381,7 @@ mod tests {
         // One who waits for any message does so on and on, too.
         let mut any = asked.clone();
         for one in &mut any {
-            one.kind = StretchKind::Wait { whom: None };
+            one.kind = StretchKind::Wait { whom: None, for_user: false };
         }
         let mut members = team(&[("ann", "waiting", None)]);
         members[0].waits_since = Some(Moment(30_000));

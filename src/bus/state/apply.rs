@@ -120,7 +120,10 @@ impl State {
             Event::TaskStarted { id } | Event::TaskResumed { id } => self.task_started(id, at),
             Event::TaskCancelAsked { id, by, human } => self.task_cancel_asked(id, by, *human),
             Event::TaskFinished(finished) => self.task_finished(finished, at),
-            Event::StopAsked { session, kill, .. } => self.stop_asked(*session, *kill, at),
+            Event::StopAsked { session, by, kill, human } => {
+                self.stop_asked(*session, *kill, at);
+                self.stopped_with_agent(*session, by, *human);
+            }
             Event::PermissionAsked(_)
             | Event::PermissionNotified { .. }
             | Event::PermissionAnswered(_) => self.permission_event(event, at),

@@ -33,7 +33,9 @@ pub(super) fn failed_wake(
     // A call that brought messages into a turn of a task has no transcript of its own.
     let error = texts.error_of_turn(&TaskId::of_turn_by(last))?;
     let error = quoted(&plain_error(&error), ERROR_CHARS);
-    let unread = counted_as(returned.len(), "message is unread", "messages are unread");
+    // As many as its row counts: others may have come since then.
+    let unread = state.member(&session.name).map_or(returned.len(), |member| member.unread.len());
+    let unread = counted_as(unread, "message is unread", "messages are unread");
     Some(format!("its turn failed: {error}, so {unread}"))
 }
 

@@ -48,6 +48,8 @@ pub struct ReadingTurn {
     pub began_at: Moment,
     /// When it ended; none while it runs.
     pub ended_at: Option<Moment>,
+    /// What it left undone, in words, if it left its messages unread.
+    pub left_unread: Option<&'static str>,
 }
 
 /// A member.
@@ -398,7 +400,7 @@ pub fn delivery_words(session: &Session) -> Vec<&'static str> {
 
 /// Returns when a tick of this boot was, to the second: the two clocks are read one after the other, and boards of the same state are to
 /// be the same.
-fn moment_of(tick: Tick, now: Now) -> Moment {
+pub(in crate::view) fn moment_of(tick: Tick, now: Now) -> Moment {
     let is_of_boot = tick.boot == now.tick.boot;
     let ago_ms = if is_of_boot { now.tick.ms.saturating_sub(tick.ms) } else { 0 };
     let wall_ms = now.wall_ms.saturating_sub_unsigned(ago_ms);

@@ -8,6 +8,7 @@ use crate::bus::state::{State, Task};
 use crate::domain::ids::SessionId;
 use crate::domain::limits;
 use crate::domain::member::{Activity, Tools};
+use crate::domain::messaging::Author;
 use crate::domain::task::TaskStatus;
 use crate::domain::text::visible_letters::both_ends;
 use crate::view::{Moment, Spent, Texts, task_error};
@@ -127,9 +128,15 @@ impl TaskRow {
             .then_some("its agent's process has ended, which no session has recorded yet")
     }
 
+    /// Returns who has cancelled it, or has asked for that, for a sentence.
+    pub fn canceller(&self) -> Option<&str> {
+        let by = self.cancelled_by.as_deref()?;
+        Some(if by == Author::HUMAN { "the user" } else { by })
+    }
+
     /// Says who has cancelled it, or has asked for that, if that is known and does not stand in its error.
     pub fn cancelled_in_words(&self) -> Option<String> {
-        let by = self.cancelled_by.as_ref()?;
+        let by = self.canceller()?;
         let has = if self.status == "cancelled" { "cancelled" } else { "cancel asked" };
         Some(format!("{has} by {by}"))
     }

@@ -73,7 +73,9 @@ pub(super) async fn no_parameters(request: Request, next: Next) -> Response {
 
 /// Says what is wrong with the parameters.
 pub(super) fn wrong_query(why: &str) -> Problem {
-    Problem::new(StatusCode::BAD_REQUEST, "wrong-query", "The query is wrong").with_detail(why)
+    Problem::new(StatusCode::BAD_REQUEST, "wrong-query", "The query is wrong")
+        .with_detail(why)
+        .with_hint("`/api/v1/openapi.json` describes the parameters of each path")
 }
 
 impl<T: DeserializeOwned> FromRequest<ServerState> for Given<T> {

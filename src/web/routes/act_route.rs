@@ -38,9 +38,10 @@ pub(in crate::web) async fn do_act(
         let words = "A form or JSON is expected.";
         return refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Not in that form", &[words]);
     };
+    let wants_page = wants_page(request.headers());
     let fields = match read(request, spoken).await {
         Ok(fields) => fields,
-        Err(problem) => return problem.into_response(),
+        Err(problem) => return unread(wants_page, problem),
     };
     if !state.keys.is_form_token(&fields.form_token) {
         let problem = Problem::new(
@@ -48,7 +49,7 @@ pub(in crate::web) async fn do_act(
             "no-form-token",
             "this comes from no page of this server",
         );
-        return problem.with_hint("load the page again").into_response();
+        return unread(wants_page, problem.with_hint("load the page again"));
     }
     // The name of a page, so that no form leads to another server.
     let back = view_of(&fields.back).unwrap_or(View::Team);
@@ -79,6 +80,30 @@ pub(in crate::web) async fn do_act(
         }
     });
     answer(&state, spoken, &back, done)
+}
+
+/// Says whether a browser asks that shows the answer as a page.
+fn wants_page(headers: &HeaderMap) -> bool {
+    let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    accepted.is_some_and(|kinds| kinds.contains("text/html"))
+}
+
+/// Answers what was not read as an act of a page, so that nobody knows which page to show again.
+fn unread(wants_page: bool, problem: Problem) -> Response {
+    if !wants_page {
+        return problem.into_response();
+    }
+    let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::BAD_REQUEST);
+    let why = [Some(problem.title.to_owned()), problem.detail, problem.hint];
+    let why: Vec<_> = why.into_iter().flatten().map(|words| sentence(&words)).collect();
+    let why: Vec<_> = why.iter().map(String::as_str).collect();
+    refused(status, "Nothing was done", &why)
+}
+
+fn sentence(words: &str) -> String {
+    let mut letters = words.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string());
+    format!("{}{}.", first.unwrap_or_default(), letters.as_str())
 }
 
 /// Says why an act is not allowed here.

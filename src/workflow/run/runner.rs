@@ -23,6 +23,7 @@ use crate::bus::state::{StepRun, Task, Workflow};
 use crate::bus::{Bus, BusError};
 use crate::domain::ids::{TaskId, WorkflowId};
 use crate::domain::limits;
+use crate::domain::messaging::Author;
 use crate::domain::name::Name;
 use crate::domain::task::{TaskError, TaskStatus};
 use crate::domain::wait_times;
@@ -311,6 +312,11 @@ impl Runner {
             if self.overdue.contains(&task.id) && status == TaskStatus::Cancelled {
                 let seconds = step.plan.timeout_seconds.unwrap_or_default();
                 error = Some(TaskError::new("timeout", format!("it took longer than {seconds} s")));
+            }
+            if let (TaskStatus::Cancelled, None, Some(by)) = (status, &error, &task.cancelled_by) {
+                let by = if *by == Author::Human { "the user".to_owned() } else { by.to_string() };
+                let why = format!("its task was cancelled by {by}");
+                error = Some(TaskError::new("cancelled", why));
             }
             return TaskSeen::Ended(TaskEnd { status, error });
         }

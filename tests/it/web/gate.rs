@@ -234,6 +234,10 @@ async fn a_page_acts_only_from_itself_and_only_as_it_is_allowed_to() {
     assert_eq!(from_human.count(), 1, "only the last of all these was sent");
     let long = format!("form_token={token}&to=ann&text={}", "x".repeat(70_000));
     assert_eq!(post(&web, &format!("{base}act/send"), &own, &long).await.status, 413);
+    let shows = format!("{own}Accept: text/html,*/*;q=0.8\r\n");
+    let page = post(&web, &format!("{base}act/send"), &shows, "to=ann&text=forged").await;
+    assert_eq!(page.status, 403);
+    assert!(page.body.contains(">Load the page again.</p>"), "{page:?}");
     web.end().await;
 
     let web = WebServer::start(&stage, &["--answer"]).await;

@@ -31,6 +31,10 @@ pub(in crate::bus::rules) fn answer_is_due(writer: &mut Writer<'_>, id: &Message
     };
     let (from, debtor) = (&awaited.from, debtor(awaited));
     let (done, most) = (u64::from(awaited.reminders), u64::from(limits::ANSWER_REMINDERS));
+    if awaited.audience.is_human() && writer.state.live(from).is_none() {
+        // Its question to the user is over: there is nobody to get the answer.
+        return writer.push(Event::MessageUnanswered { id: id.clone() });
+    }
     let is_elsewhere = awaited.audience.elsewhere().is_some();
     if !is_elsewhere && !awaited.to.iter().any(|name| writer.reaches(name)) {
         writer.push(Event::MessageUnanswered { id: id.clone() });

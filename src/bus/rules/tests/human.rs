@@ -244,6 +244,24 @@ fn a_stop_names_the_bridge_that_acts_and_the_bridge_quotes_the_reason() {
 }
 
 #[test]
+fn the_task_of_a_killed_agent_says_who_has_killed_it() {
+    let mut team = Team::new();
+    let done = team.world.assign(team.lead, team.agent);
+    let open = team.world.assign(team.lead, team.agent);
+    team.world.ask(team.lead, Operation::StartTask(done.clone()));
+    team.wish(stopping("codex", None, true));
+    let ending = Box::new(super::tasks::done());
+    team.world.ask(team.lead, Operation::FinishTask(done.clone(), ending));
+    team.world.leave(team.agent);
+    let by = |id| {
+        let task = team.world.state.task(id).unwrap();
+        (task.status, task.cancelled_by.clone())
+    };
+    assert_eq!(by(&open), (TaskStatus::Cancelled, Some(Author::Human)));
+    assert_eq!(by(&done), (TaskStatus::Done, None), "it ended before that");
+}
+
+#[test]
 fn a_task_of_anybody_can_be_cancelled_once() {
     let mut team = Team::new();
     let (first, queued) =

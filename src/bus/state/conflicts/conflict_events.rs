@@ -8,6 +8,7 @@ use crate::bus::state::{Conflict, ConflictEnding, Due, Party, State};
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
 use crate::domain::messaging::{Arbiter, Author, ConflictEnd, ConflictStep, SignalClass};
+use crate::domain::time::Now;
 use crate::domain::wait_times;
 
 impl State {
@@ -24,6 +25,13 @@ impl State {
     /// Returns the disagreements that are not over.
     pub fn open_conflicts(&self) -> impl Iterator<Item = &Conflict> {
         self.conflicts.values().filter(|conflict| conflict.is_open())
+    }
+
+    /// Returns since when the user is asked to decide a disagreement, in wall time, as its deadline tells it.
+    pub fn user_asked_to_decide_ms(&self, thread: &MessageId, now: Now) -> Option<i64> {
+        self.conflict(thread).filter(|one| one.is_open() && one.step == ConflictStep::Human)?;
+        let due_ms = self.due_at_ms(&Due::Conflict(thread.clone()), now)?;
+        Some(due_ms.saturating_sub_unsigned(wait_times::HUMAN_DECISION_MS))
     }
 
     /// Returns who decides disagreements, unless somebody can do what they are about.

@@ -3,7 +3,7 @@
 use crate::bus::event::{Finished, TaskAssigned};
 use crate::bus::state::event_place::At;
 use crate::bus::state::{State, Task, size_bounds};
-use crate::domain::ids::TaskId;
+use crate::domain::ids::{SessionId, TaskId, WorkflowId};
 use crate::domain::limits;
 use crate::domain::member::Activity;
 use crate::domain::messaging::Author;
@@ -52,8 +52,37 @@ impl State {
     pub(in crate::bus::state) fn task_cancel_asked(&mut self, id: &TaskId, by: &Name, human: bool) {
         if let Some(task) = self.tasks.get_mut(id) {
             task.cancel_asked = true;
-            let by = if human { Author::Human } else { Author::Member(by.clone()) };
-            task.cancelled_by.get_or_insert(by);
+            task.cancelled_by.get_or_insert(asker(by, human));
+        }
+    }
+
+    /// Notes who ends the open tasks of an agent with it. One that ends otherwise first was not cancelled.
+    pub(in crate::bus::state) fn stopped_with_agent(
+        &mut self,
+        agent: SessionId,
+        by: &Name,
+        human: bool,
+    ) {
+        self.cancelled_by(|task| task.session == agent, by, human);
+    }
+
+    /// Notes who cancels the tasks that a workflow has begun: its bridge only passes that on.
+    pub(in crate::bus::state) fn cancelled_with_workflow(
+        &mut self,
+        id: &WorkflowId,
+        by: &Name,
+        human: bool,
+    ) {
+        self.cancelled_by(|task| task.workflow.as_ref() == Some(id), by, human);
+    }
+
+    fn cancelled_by(&mut self, is_one: impl Fn(&Task) -> bool, by: &Name, human: bool) {
+        let open = self.tasks.values().filter(|task| !task.status.is_final() && is_one(task));
+        let open: Vec<_> = open.map(|task| task.id.clone()).collect();
+        for id in open {
+            if let Some(task) = self.tasks.get_mut(&id) {
+                task.cancelled_by.get_or_insert(asker(by, human));
+            }
         }
     }
 
@@ -82,6 +111,9 @@ impl State {
             return;
         };
         task.status = finished.status;
+        if task.status != TaskStatus::Cancelled && !task.cancel_asked {
+            task.cancelled_by = None;
+        }
         let begun_ms = task.started_ms.unwrap_or(task.queued_ms);
         task.ended_ms = Some(died_ms.map_or(at.ts, |died_ms| died_ms.max(begun_ms).min(at.ts)));
         task.output = Some(at.body(&finished.output));
@@ -110,4 +142,8 @@ impl State {
             }
         }
     }
+}
+
+fn asker(by: &Name, human: bool) -> Author {
+    if human { Author::Human } else { Author::Member(by.clone()) }
 }

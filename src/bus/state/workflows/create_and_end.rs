@@ -84,9 +84,10 @@ impl State {
                     workflow.resume(resumed, at.ts);
                 }
             }
-            Event::WorkflowCancelAsked { id, .. } => {
+            Event::WorkflowCancelAsked { id, by, human } => {
                 if let Some(workflow) = self.unended(id) {
                     workflow.cancel_asked = true;
+                    self.cancelled_with_workflow(id, by, *human);
                 }
             }
             Event::WorkflowEnded { id, status } => self.workflow_ended(id, *status, at),

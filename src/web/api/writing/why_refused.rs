@@ -151,6 +151,7 @@ fn why_refused(refusal: &Refusal) -> Problem {
         }
         Refusal::OwnRequest { .. } => {
             conflict("own-request", "A request is claimed by another member than the one who asks")
+                .with_hint("claim it with the key of another program, or leave it to a member")
         }
         Refusal::ClaimLost { .. } => conflict("claim-lost", "The request is no longer free")
             .with_detail(refusal.to_string())

@@ -3,13 +3,13 @@
 
 use maud::{Markup, html};
 
-use super::svg_parts::{at, cut, newest_drawing};
+use super::svg_parts::{at, cut, cut_between_words, newest_drawing};
 use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::quoted;
 use crate::domain::time::iso8601;
 use crate::view::{
-    Board, DIED, MemberRow, Moment, StatusLook, Stretch, StretchKind, Trouble, ended_with_process,
-    span,
+    Board, DIED, MemberRow, Moment, NOT_TAKEN, REFUSED, StatusLook, Stretch, StretchKind, Trouble,
+    ended_with_process, span,
 };
 use crate::web::pages::View;
 use crate::web::pages::parts::{MOST_ROWS, clock, tone};
@@ -194,15 +194,19 @@ fn bar(stretch: &Stretch, y: i64, (scale, now): (Scale, Moment), free: &mut Free
             let name = prompt.as_ref().unwrap_or(task);
             let label = room(&mut free.work, from + 18, width - 24, name);
             html! {
-                a href=(View::Task(task.clone()).path()) aria-label=(words) {
-                    title { (words) }
+                // Within the link, its tooltip would be a part of what it shows.
+                g role="presentation" { title { (words) } a href=(View::Task(task.clone()).path()) aria-label=(words) {
                     rect class={ "work " (tone(look.tone)) } x=(from) y=(y + 6) width=(width) height="19" rx="4" {}
-                    @if width > 16 { text class={ "t-bold t-" (tone(look.tone)) } x=(from + 6) y=(y + 20) { (look.mark) @if let Some(letters) = label { " " (cut(name, letters)) } } }
-                }
+                    @if width > 16 { text class={ "t-bold t-" (tone(look.tone)) } x=(from + 6) y=(y + 20) { (look.mark) @if let Some(letters) = label { " " (cut_between_words(name, letters)) } } }
+                } }
             }
         }
         StretchKind::Reading { transcript } => {
-            let tone = if stretch.until.is_some() { "faint" } else { "active" };
+            let tone = match (stretch.until, stretch.ended) {
+                (None, _) => "active",
+                (Some(_), Some(REFUSED)) => "bad",
+                (Some(_), _) => "faint",
+            };
             html! {
                 a href=(View::Task(transcript.clone()).path()) aria-label=(words) {
                     title { (words) }
@@ -210,9 +214,8 @@ fn bar(stretch: &Stretch, y: i64, (scale, now): (Scale, Moment), free: &mut Free
                 }
             }
         }
-        StretchKind::Wait { whom } => {
-            let label =
-                whom.as_ref().map_or("for a message".to_owned(), |whom| format!("for {whom}"));
+        StretchKind::Wait { whom, for_user } => {
+            let label = format!("for {}", awaited(whom.as_deref(), *for_user));
             let letters = room(&mut free.wait, from + 4, width - 6, &label);
             html! {
                 line.wait x1=(from) x2=(from + width) y1=(y + 41) y2=(y + 41) { title { (words) } }
@@ -231,6 +234,11 @@ fn end_of_work(stretch: &Stretch) -> Option<&'static str> {
     stretch.ended.or(stretch.until.map(|_| "interrupted"))
 }
 
+/// Returns what is waited for: a member, the user or any message.
+fn awaited(whom: Option<&str>, for_user: bool) -> &str {
+    whom.unwrap_or(if for_user { "you" } else { "a message" })
+}
+
 fn in_words(stretch: &Stretch, now: Moment) -> String {
     let time = stretch.from.until(stretch.until.unwrap_or(now));
     let time = span(i64::try_from(time).unwrap_or(i64::MAX));
@@ -247,12 +255,16 @@ fn in_words(stretch: &Stretch, now: Moment) -> String {
             let prompt = prompt.unwrap_or_default();
             format!("{member} worked at {prompt}{task} for {time}{goes_on}{end}")
         }
-        StretchKind::Reading { .. } => format!("{member} read its messages for {time}{goes_on}"),
-        StretchKind::Wait { whom: Some(whom) } => {
-            format!("{member} waited for {whom} for {time}{goes_on}")
-        }
-        StretchKind::Wait { whom: None } => {
-            format!("{member} waited for a message for {time}{goes_on}")
+        StretchKind::Reading { .. } => match stretch.ended {
+            Some(REFUSED) => format!("{member} could not read its messages: its turn failed"),
+            Some(NOT_TAKEN) => {
+                format!("{member} did not take its messages in {time}: they are unread again")
+            }
+            _ => format!("{member} read its messages for {time}{goes_on}"),
+        },
+        StretchKind::Wait { whom, for_user } => {
+            let awaited = awaited(whom.as_deref(), *for_user);
+            format!("{member} waited for {awaited} for {time}{goes_on}")
         }
         StretchKind::Asking => format!("{member} waited for a permission for {time}{goes_on}"),
     }

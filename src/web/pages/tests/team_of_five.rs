@@ -400,7 +400,7 @@ fn stretches() -> Vec<Stretch> {
     let words = |id: &str| tasks().into_iter().find(|task| task.task_id == id)?.prompt;
     let work = |id: &str| StretchKind::Work { task: id.to_owned(), words: words(id) };
     let reading = StretchKind::Reading { transcript: "task-cay".to_owned() };
-    let wait = |whom: &str| StretchKind::Wait { whom: Some(whom.to_owned()) };
+    let wait = |whom: &str| StretchKind::Wait { whom: Some(whom.to_owned()), for_user: false };
     vec![
         stretch("ben", work("task-ben"), 640, Some(300), Some("done")),
         stretch("dan", work("task-dan"), 620, Some(560), Some("failed")),

@@ -405,7 +405,8 @@ fn what_an_agent_said_in_a_turn_without_a_task_is_read_on_a_page_of_its_own() {
     let mut board = (**snapshot.board.as_ref().unwrap()).clone();
     let cay = board.members.iter_mut().find(|row| row.name == "cay").unwrap();
     let (began_at, ended_at) = (Moment(1), Some(Moment(2)));
-    cay.reading_turns = vec![ReadingTurn { turn_id: "task-cay".to_owned(), began_at, ended_at }];
+    cay.reading_turns =
+        vec![ReadingTurn { turn_id: "task-cay".to_owned(), began_at, ended_at, left_unread: None }];
     snapshot.board = Some(Arc::new(board));
     for view in [View::Member("cay".to_owned()), View::Timeline] {
         let html = page(&view, &PageInput { snapshot: &snapshot, extra: &extra }, &context());

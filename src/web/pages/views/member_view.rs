@@ -170,15 +170,15 @@ fn messages(name: &str, letters: &[Letter]) -> Markup {
     }
 }
 
-/// Returns the last turns in which it only read its messages.
+/// Returns the last turns that were for its messages alone.
 fn turns(row: Option<&MemberRow>, now: Moment) -> Markup {
     let turns = row.map(|row| row.reading_turns.as_slice()).unwrap_or_default();
     html! {
         div id="turns" { @if !turns.is_empty() {
             section.sheet aria-labelledby="turns-heading" {
-                h2 id="turns-heading" { "Turns in which it only read its messages" }
+                h2 id="turns-heading" { "Turns for its messages alone" }
                 ul.body { @for turn in turns {
-                    li { (task_link(&turn.turn_id)) " " span.small.soft { (ago(turn.began_at, now)) @if turn.ended_at.is_none() { ", goes on" } } }
+                    li { (task_link(&turn.turn_id)) " " span.small.soft { (ago(turn.began_at, now)) @if turn.ended_at.is_none() { ", goes on" } @if let Some(words) = turn.left_unread { ", " (words) } } }
                 } }
             }
         } }

@@ -112,9 +112,10 @@ fn head(task: &WholeTask, now: Moment) -> Markup {
 
 fn error(task: &WholeTask) -> Markup {
     let words = task.whole_error.as_deref().or(task.row.error.as_deref());
+    let heading = if task.row.status == "failed" { "Why it failed" } else { "Why it ended" };
     html! {
         div id="error" { @if let Some(words) = words {
-            section.sheet.problems aria-labelledby="error-heading" { h2 id="error-heading" { "Why it failed" } (shown_text(words, "text", "The error")) }
+            section.sheet.problems aria-labelledby="error-heading" { h2 id="error-heading" { (heading) } (shown_text(words, "text", "The error")) }
         } }
     }
 }

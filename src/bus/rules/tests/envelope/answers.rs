@@ -215,3 +215,20 @@ fn an_answer_that_is_awaited_neither_expires_nor_gives_way_to_something_else() {
     assert_eq!(world.refuse(b, sending_with("a", pulse, Some(&id))), replaces);
     world.reply_with(b, "a", instead, &id);
 }
+
+#[test]
+fn nobody_is_reminded_of_a_question_to_the_user_whose_asker_has_left() {
+    let mut world = World::new();
+    world.lead();
+    let bob = world.peer("bob");
+    let id = world.send_with(bob, "human", signal("question"));
+    let (nudges, _) = due_after(&mut world, 300);
+    assert_eq!(
+        nudges,
+        [format!("bob waits for the answer of your user to {id}: send_message with reply_to {id}")]
+    );
+    world.leave(bob);
+    assert!(world.state.awaited_answer(&id).is_some(), "it may come back");
+    assert_eq!(due_after(&mut world, 300), (Vec::new(), Vec::new()));
+    assert_eq!(world.state.awaited_answer(&id), None);
+}

@@ -143,6 +143,8 @@ fn silence_goes_to_an_architect_and_then_to_the_user_who_decides() {
     world.pass(600_000);
     let events = world.due();
     assert_eq!(moves(&events), [ConflictStep::Human]);
+    let asked_ms = world.state.user_asked_to_decide_ms(&thread, world.now).unwrap();
+    assert!(asked_ms.abs_diff(world.now.wall_ms) <= 1_000, "not since it began");
     assert_eq!(notices(&events, "orchestrator").len(), 1);
     let decide = sending_with("bob", signal("announce_decision"), Some(&thread));
     assert!(matches!(world.refuse(ann, decide.clone()), Refusal::NotAskedToDecide { .. }));

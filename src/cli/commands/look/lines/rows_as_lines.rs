@@ -46,7 +46,7 @@ pub(in crate::cli::commands::look) fn task(row: &TaskRow, now: Moment) -> Vec<St
     };
     let usage = row.usage.as_ref().map(crate::view::Spent::in_words).unwrap_or_default();
     let state = row.state().replace('_', " ");
-    let by = row.cancelled_by.as_ref().map(|by| match row.status.as_str() {
+    let by = row.canceller().map(|by| match row.status.as_str() {
         "cancelled" => format!(" by {by}"),
         _ => format!(", cancel asked by {by}"),
     });

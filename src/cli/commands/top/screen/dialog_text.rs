@@ -287,11 +287,12 @@ impl Screen {
         fact("here for", Some(span(lived)));
         fact("active", Some(format!("{} ago", ago(row.last_active, board.at))));
         if !row.reading_turns.is_empty() {
-            lines.extend([line(""), heading("Turns in which it only read its messages")]);
+            lines.extend([line(""), heading("Turns for its messages alone")]);
         }
         lines.extend(row.reading_turns.iter().map(|turn| {
             let since = ago(turn.began_at, board.at);
-            line(format!("{since} ago: cli-team-bridge task {}", turn.turn_id))
+            let unread = turn.left_unread.map(|words| format!(", {words}")).unwrap_or_default();
+            line(format!("{since} ago: cli-team-bridge task {}{unread}", turn.turn_id))
         }));
         let letters = self.letters_of(&row.name);
         lines.extend([line(""), heading("Messages")]);

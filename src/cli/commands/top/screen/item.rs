@@ -159,7 +159,7 @@ impl<'a> Item<'a> {
                 let row = row.map(member).unwrap_or_default();
                 format!("{} {} {} {row}", need.word(), need.who, need.words)
             }
-            Self::Problem(problem) => problem.words.clone(),
+            Self::Problem(problem) => format!("{} {}", problem.who(), problem.words),
             Self::Conflict(row) => format!("{} {}", row.names(), row.in_full()),
             Self::Member(row) => member(row),
             Self::Letter(letter) => {

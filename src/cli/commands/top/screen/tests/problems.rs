@@ -119,6 +119,8 @@ fn a_chosen_row_shows_its_whole_remedy() {
     assert!(small[9].ends_with(" … (Enter)") && small[8].starts_with("its turn"), "{small:?}");
     press(&mut screen, "end");
     assert!(!shown(&screen).join(" ").contains("wakes"), "another row is chosen");
+    screen.filter = "cat 401".to_owned();
+    assert!(shown(&screen).iter().any(|line| line.starts_with("✗ cat")), "it has that name");
 }
 
 #[test]
