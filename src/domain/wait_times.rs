@@ -394,6 +394,9 @@ pub const DOCTOR_START: Duration = Duration::from_secs(30);
 /// `doctor` waits for each of its other looks, which need milliseconds: then the disk hangs.
 pub const DOCTOR_LOOK: Duration = Duration::from_secs(10);
 
+/// A client that the doctor asks about its settings answers within a second, and within 3 s if it asks a server.
+pub const DOCTOR_QUESTION: Duration = Duration::from_secs(10);
+
 // The demo and the scripted agent.
 
 /// The demo waits for each step of its story: longer than any of them takes, as a waiting tool has a limit of its own.
