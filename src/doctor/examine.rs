@@ -4,14 +4,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::agents::examine_agents::{self, Starting};
+use super::ask_clients;
 use super::examination_step::{OnStep, Step};
 use super::finding::{Finding, Fixing, Level, Report, Subject};
-use super::fix;
 use super::places::examine_bus_directory::{self, NetworkPlace};
 use super::places::examine_clients::{self, StartedIn};
 use super::places::{
     examine_agents_files, examine_environment, examine_project_file, examine_rights,
 };
+use super::{fix, judge_answers};
 use crate::bus::storage::file::{Foreign, Proof};
 use crate::config::Config;
 use crate::domain::text::shown_path::ShownPath as _;
@@ -103,8 +104,13 @@ pub async fn examine(
         };
         within(&Subject::Bridge, wait_times::DOCTOR_LOOK, work)
     };
+    let has_project = examination.no_project.is_none();
+    let project_root = has_project.then_some(launch.project.as_path());
+    let answers = ask_clients::ask(launch, project_root, &examination.client_directories);
     let agents = examine_agents::examine(launch, config, *starting, on_step, force);
-    let (environment, bus, clients, agents) = tokio::join!(environment, bus, clients, agents);
+    let (environment, bus, mut clients, answers, agents) =
+        tokio::join!(environment, bus, clients, answers, agents);
+    judge_answers::add(&mut clients, &answers);
     let mut findings = environment;
     findings.extend(state_rights);
     findings.extend(project(&examination));

@@ -5,10 +5,12 @@
 //! bus, unless it is asked to fix what it finds.
 
 mod agents;
+mod ask_clients;
 mod examination_step;
 mod examine;
 mod finding;
 mod fix;
+mod judge_answers;
 mod places;
 pub mod report_json;
 

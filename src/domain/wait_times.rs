@@ -397,6 +397,9 @@ pub const DOCTOR_LOOK: Duration = Duration::from_secs(10);
 /// `setup` and `doctor` ask npm where its programs are, which takes half a second; without an answer they go on.
 pub const NPM_ANSWER: Duration = Duration::from_secs(5);
 
+/// A client that the doctor asks about its settings answers within a second, and within 3 s if it asks a server.
+pub const DOCTOR_QUESTION: Duration = Duration::from_secs(10);
+
 // The demo and the scripted agent.
 
 /// The demo waits for each step of its story: longer than any of them takes, as a waiting tool has a limit of its own.

@@ -10,7 +10,9 @@ use crate::domain::limits::CLIENT_WORD_CHARS;
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::domain::text::visible_letters::beginning;
 use crate::setup::brought_entry::{EntryFault, judge_form};
-use crate::setup::edits::config_edit::{named_fields, names_bridge, program_of, remote_fields};
+use crate::setup::edits::config_edit::{
+    are_unknown_kinds, named_fields, names_bridge, program_of, remote_fields,
+};
 use crate::setup::edits::entry_arguments::{JudgeArguments, ServerRole, started_server};
 use crate::setup::known_client::FolderTrust;
 use crate::setup::switches::judges_partial_entry;
@@ -344,6 +346,13 @@ fn judge_command_line(
 fn words_of(fault: &EntryFault, entry: &Value, key: &str) -> (String, Option<String>) {
     let command = || beginning(entry["command"].as_str().unwrap_or_default(), CLIENT_WORD_CHARS);
     match fault {
+        EntryFault::Fields(fields) if are_unknown_kinds(fields, entry) => {
+            let fields = named_fields(fields);
+            let says = format!(
+                "names a kind of server that is not `stdio`, so that a client may not start it: {fields}"
+            );
+            (says, Some(format!("remove {fields} from {key}")))
+        }
         EntryFault::Fields(fields) => {
             let fields = named_fields(fields);
             let says = format!("has fields with which another program may run: {fields}");

@@ -184,10 +184,25 @@ pub fn remote_fields(entry: &Value) -> Vec<String> {
     addresses.chain(KINDS.iter().filter(is_other)).map(|key| (*key).to_owned()).collect()
 }
 
+/// The kinds of servers that are reached by an address, as clients name them.
+const REMOTE_KINDS: [&str; 7] =
+    ["http", "sse", "streamable-http", "streamableHttp", "streamable_http", "ws", "websocket"];
+
+/// Says whether these fields of an entry only name a kind of server that is neither a process nor known to have an address: a client
+/// that looks at it does not start the entry.
+pub fn are_unknown_kinds(fields: &[String], entry: &Value) -> bool {
+    fields.iter().all(|field| {
+        let is_remote = entry[field].as_str().is_some_and(|kind| REMOTE_KINDS.contains(&kind));
+        KINDS.contains(&field.as_str()) && !is_remote
+    })
+}
+
 /// Returns the fields of an entry, besides its command line, that setup does not write, or not so. Numbers may differ: users tune them.
+/// What says that the server is a process changes nothing.
 pub fn further_fields(entry: &Value, expected: &Value) -> Vec<String> {
     let is_ours = |key: &str, value: &Value| {
         ["command", "args"].contains(&key)
+            || KINDS.contains(&key) && value == PROCESS
             || expected
                 .get(key)
                 .is_some_and(|ours| value == ours || (value.is_number() && ours.is_number()))

@@ -8,10 +8,9 @@ use serde_json::{Value, json};
 use super::entry_values::{JudgedFields, Least, of_values};
 use super::find_switches::{hooks_off, quoted_word, setting_in, texts};
 use super::name_pattern::fits;
-use crate::domain::limits::{CLIENT_WORD_CHARS, NAMED_IN_CLIENT_FILE};
+use crate::domain::limits::NAMED_IN_CLIENT_FILE;
 use crate::domain::text::counted::counted;
 use crate::domain::text::shown_path::ShownPath as _;
-use crate::domain::text::visible_letters::beginning;
 use crate::setup::edits::config_edit::key_of;
 use crate::setup::known_client::{EntryInUse, EntryScope, SERVER, Switch, SwitchEffect};
 
@@ -106,8 +105,9 @@ fn invalid_setting(settings: &Settings) -> Option<String> {
     let is_list = |value: &Value| value.is_null() || value.is_array();
     let lists = ["allow", "deny", "ask"].map(|key| (key, &permissions[key]));
     let of_permissions = lists.into_iter().find(|(_, value)| !is_list(value));
-    let events = all["hooks"].as_object().into_iter().flatten();
-    let mut events = events.filter(|(_, value)| !value.is_array());
+    // Those that may guard permissions. Of another event it leaves out what is wrong, and uses the rest of the file.
+    let guards = ["PreToolUse", "PermissionRequest"];
+    let mut guards = guards.into_iter().filter(|event| !is_list(&all["hooks"][*event]));
     if settings.is_managed {
         None
     } else if !all["model"].is_null() && !all["model"].is_string() {
@@ -117,9 +117,12 @@ fn invalid_setting(settings: &Settings) -> Option<String> {
     } else if let Some((key, _)) = of_permissions {
         Some(format!("permissions.{key}"))
     } else {
-        events.next().map(|(event, _)| format!("hooks.{}", beginning(event, CLIENT_WORD_CHARS)))
+        guards.next().map(|event| format!("hooks.{event}"))
     }
 }
+
+/// What Claude Code does then. It may be asked, and then its own words say it.
+pub const USES_NOTHING: &str = "uses nothing of";
 
 /// Says that Claude Code uses nothing of a file.
 fn by_dropped_file(used: &EntryInUse<'_>, settings: &Settings) -> Option<Switch> {
@@ -128,7 +131,7 @@ fn by_dropped_file(used: &EntryInUse<'_>, settings: &Settings) -> Option<Switch>
     Some(Switch {
         effect: SwitchEffect::Partly,
         says: format!(
-            "{title} uses nothing of {}, because of the value of `{key}` there: permissions and hooks there do not count",
+            "{title} {USES_NOTHING} {}, because of the value of `{key}` there: permissions and hooks there do not count",
             settings.file.shown()
         ),
         remedy: format!("correct {}, or remove it", settings.named(&key)),

@@ -12,6 +12,9 @@ use crate::setup::known_client::{EntryInUse, SERVER, Switch};
 /// A file of settings, with its path.
 pub(super) type CodexFile = (Value, PathBuf);
 
+/// What Codex does then. It may be asked, and then its own words say it.
+pub const TAKES_NOTHING: &str = "Codex takes no configuration at all";
+
 /// What a setting takes.
 enum Takes {
     Text,
@@ -114,7 +117,7 @@ pub(super) fn wrong_setting(used: &EntryInUse<'_>, files: &[CodexFile]) -> Optio
     let (key, file, what) = of_list().or_else(of_features).or_else(of_servers)?;
     let setting = setting_in(&key, file);
     let remedy = format!("if the bridge should run, correct or remove {setting}");
-    let what = format!("{setting}, which {what}: with it, Codex takes no configuration at all");
+    let what = format!("{setting}, which {what}: with it, {TAKES_NOTHING}");
     Some(used.off(&what, remedy))
 }
 

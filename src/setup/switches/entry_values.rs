@@ -27,6 +27,16 @@ pub(super) struct JudgedFields {
 pub(super) enum Least {
     Zero,
     MoreThanZero,
+    /// As a timer of Node.js takes it: more than zero, also as a text; `null` is none. A larger number than it knows is over at once.
+    Timer,
+}
+
+/// The first number of milliseconds that a timer of Node.js does not take.
+const TOO_LONG: f64 = 2_147_483_648.0;
+
+/// Returns the number that a value is in JavaScript, if it is one.
+fn number_in(value: &Value) -> Option<f64> {
+    value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())
 }
 
 /// Judges what several files have under the bridge's name. Each field counts from the first that has it.
@@ -52,13 +62,18 @@ pub(super) fn of_values(
     let limit = || {
         fields.limits.iter().find_map(|(field, least)| {
             let (layer, value) = with(field)?;
-            let is_taken = value.as_f64().is_some_and(|number| match least {
-                Least::Zero => number >= 0.0,
-                Least::MoreThanZero => number > 0.0,
-            });
-            let what = match least {
-                Least::Zero => "is no number from 0",
-                Least::MoreThanZero => "is no number above 0",
+            let is_number = |fits: fn(f64) -> bool| value.as_f64().is_some_and(fits);
+            let is_too_long = number_in(value).is_some_and(|number| number >= TOO_LONG);
+            let (is_taken, what) = match least {
+                Least::Zero => (is_number(|number| number >= 0.0), "is no number from 0"),
+                Least::MoreThanZero => (is_number(|number| number > 0.0), "is no number above 0"),
+                Least::Timer if is_too_long => {
+                    (false, "is so large that each call is over at once")
+                }
+                Least::Timer => {
+                    let is_positive = number_in(value).is_some_and(|number| number > 0.0);
+                    (value.is_null() || is_positive, "is no number above 0")
+                }
             };
             (!is_taken).then_some((layer, *field, what))
         })
@@ -81,6 +96,21 @@ pub(super) fn of_values(
     let setting = setting_in(&format!("{}.{field}", layer.key), &layer.file);
     let remedy = format!("if the bridge should run, correct or remove {setting}");
     Some(used.off(&format!("{setting}, which {what}"), remedy))
+}
+
+/// Judges what the project has under the bridge's name without a program or an address, such as a list of tools alone: it is not added to
+/// the user's entry but takes its place, and then there is nothing to start.
+pub(super) fn replaced_in_project(used: &EntryInUse<'_>) -> Option<Switch> {
+    let starts = ["command", "url", "httpUrl", "tcp"];
+    let files = used.files_in_project().into_iter().map(|(_, file)| file);
+    // The nearest come first, and the entry in use may be among them.
+    let mut nearer =
+        files.take_while(|file| file.path != used.file).filter_map(|file| used.layer_in(file));
+    let layer = nearer.find(|layer| starts.iter().all(|key| layer.entry.get(key).is_none()))?;
+    let setting = setting_in(&layer.key, &layer.file);
+    let remedy = format!("if the bridge should run, remove {setting}");
+    let what = format!("{setting}, which takes the place of yours and names no program");
+    Some(used.off(&what, remedy))
 }
 
 /// Says whether a value counts as none in JavaScript.

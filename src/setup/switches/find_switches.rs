@@ -80,7 +80,7 @@ fn find_in(
 /// Says whether what a project's file has under the bridge's name without a program is judged here: the client puts it together with the
 /// user's entry, or in its place.
 pub fn judges_partial_entry(client: &str) -> bool {
-    ["codex", "gemini", "qwen"].contains(&client)
+    ["codex", "gemini", "qwen", "droid"].contains(&client)
 }
 
 /// Finds the entry that takes precedence.
@@ -138,13 +138,6 @@ impl EntryInUse<'_> {
     /// Returns the entry in use, as a layer of settings.
     pub(super) fn layer(&self) -> Layer {
         Layer { file: self.file.clone(), key: self.key.clone(), entry: self.entry.clone() }
-    }
-
-    /// Returns what the project's files have under the bridge's name, unless the entry in use is one of these.
-    pub(super) fn beside_in_project(&self) -> Vec<Layer> {
-        let files = self.files_in_project().into_iter().map(|(_, file)| file);
-        let beside = files.filter(|file| file.path != self.file);
-        beside.filter_map(|file| self.layer_in(file)).collect()
     }
 
     /// Returns the project's files that the session reads, each with its directory, the nearest first.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::entry_values::{JudgedFields, Least, of_values};
+use super::entry_values::{JudgedFields, Least, of_values, replaced_in_project};
 use super::find_switches::{hooks_off, quoted_word, setting_in, texts};
 use super::gemini_policies::{Settings, by_policies, gemini_names};
 use super::name_pattern::fits_with_marks;
@@ -23,8 +23,8 @@ const FIELDS: EntryFields = EntryFields {
     is_only_exact: false,
 };
 
-/// The limit for a call, which is that for the start, too: with 0 it is over at once. `qwen mcp list` does not use it.
-const TIMEOUT: &[(&str, Least)] = &[("timeout", Least::MoreThanZero)];
+/// The limit for a call, which is that for the start, too: with 0, or 2^31 or more, it is over at once. `qwen mcp list` does not use it.
+const TIMEOUT: &[(&str, Least)] = &[("timeout", Least::Timer)];
 
 /// The lists of tools. With another value, neither client finds a tool.
 const LISTS: &[&str] = &["includeTools", "excludeTools"];
@@ -35,7 +35,7 @@ pub(in crate::setup) fn of_gemini_cli(used: &EntryInUse<'_>) -> Vec<Switch> {
     let directory = used.places.home_by("GEMINI_CLI_HOME").join(".gemini");
     let names = |pattern: &str| pattern == SERVER;
     let settings = read_settings(used, &directory, ".gemini");
-    let mut switches = by_lists(used, &settings, names, true);
+    let mut switches = by_lists(used, &settings, names, OldLists::NotRead);
     let enablement = directory.join("mcp-server-enablement.json");
     let disabled = used.read(&enablement).is_some_and(|all| all[SERVER]["enabled"] == false);
     if disabled {
@@ -67,7 +67,7 @@ pub(in crate::setup) fn of_qwen_code(used: &EntryInUse<'_>) -> Vec<Switch> {
     let directory = used.places.or_in_home("QWEN_HOME", ".qwen");
     let names = |pattern: &str| fits_with_marks(pattern, SERVER);
     let settings = read_settings(used, &directory, ".qwen");
-    let mut switches = by_lists(used, &settings, names, false);
+    let mut switches = by_lists(used, &settings, names, OldLists::Moved);
     switches.extend(replaced_in_project(used));
     switches.extend(of_entry(used, FIELDS));
     // A number in `env` is taken for a text.
@@ -90,22 +90,6 @@ fn read_settings(used: &EntryInUse<'_>, directory: &Path, in_project: &str) -> V
     let of_project = used.project.map(|project| project.join(in_project).join("settings.json"));
     let files = of_user.into_iter().chain(of_project);
     files.filter_map(|file| Some((used.read(&file)?, file))).collect()
-}
-
-/// Judges what the project has under the bridge's name without a program or an address, such as `excludeTools` alone: it is not added to
-/// the user's entry but takes its place, and then there is nothing to start.
-fn replaced_in_project(used: &EntryInUse<'_>) -> Option<Switch> {
-    let starts = ["command", "url", "httpUrl", "tcp"];
-    let mut beside = used.beside_in_project().into_iter();
-    let layer = beside.find(|layer| starts.iter().all(|key| layer.entry.get(key).is_none()))?;
-    let setting = setting_in(&layer.key, &layer.file);
-    let remedy = format!("if the bridge should run, remove {setting}");
-    Some(
-        used.off(
-            &format!("{setting}, which takes the place of yours and names no program"),
-            remedy,
-        ),
-    )
 }
 
 /// Says whether Gemini CLI hides a tool of the bridge because of an item. It is taken as it is, and a tool's own name is enough.
@@ -155,32 +139,60 @@ fn by_hooks(settings: &[Settings], path: &[&str], off: bool) -> Option<Switch> {
     (value(last) == off).then(|| hooks_off(&setting_in(&format!("{key} = {off}"), file), &remedy))
 }
 
+/// What becomes of `excludeMCPServers` and `allowMCPServers`, the names that the lists had in the first form of the settings.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OldLists {
+    NotRead,
+    /// The first start moves them to the new names: Qwen Code, whose empty list of allowed servers allows none.
+    Moved,
+}
+
+impl OldLists {
+    /// Returns a list of servers, and its key.
+    fn list<'a>(self, settings: &'a Value, new: &str, old: &str) -> (&'a Value, String) {
+        let is_new_form = settings["$version"].as_f64().is_some_and(|version| version >= 2.0);
+        if self == Self::Moved && !is_new_form && settings[old].is_array() {
+            (&settings[old], old.to_owned())
+        } else {
+            (&settings["mcp"][new], format!("mcp.{new}"))
+        }
+    }
+
+    fn excluded(self, settings: &Value) -> (&Value, String) {
+        self.list(settings, "excluded", "excludeMCPServers")
+    }
+
+    fn allowed(self, settings: &Value) -> (&Value, String) {
+        self.list(settings, "allowed", "allowMCPServers")
+    }
+}
+
 /// Judges `mcp.excluded` and `mcp.allowed`.
 fn by_lists(
     used: &EntryInUse<'_>,
     read: &[Settings],
     names: impl Fn(&str) -> bool,
-    empty_allows_all: bool,
+    old: OldLists,
 ) -> Vec<Switch> {
     let mut switches = Vec::new();
     for (settings, file) in read {
-        let excluded = texts(&settings["mcp"]["excluded"]);
-        let found: Vec<_> = excluded.into_iter().filter(|pattern| names(pattern)).collect();
-        if let Some(first) = found.first() {
-            let setting = setting_in("mcp.excluded", file);
+        let (excluded, key) = old.excluded(settings);
+        if let Some(first) = texts(excluded).into_iter().find(|pattern| names(pattern)) {
+            let setting = setting_in(&key, file);
             let remedy =
                 format!("if the bridge should run, remove {} from {setting}", quoted_word(first));
             switches.push(used.off(&setting, remedy));
         }
     }
-    let allowing: Vec<_> =
-        read.iter().filter(|(settings, _)| settings["mcp"]["allowed"].is_array()).collect();
-    let mut allowed = allowing.iter().flat_map(|(settings, _)| texts(&settings["mcp"]["allowed"]));
+    let lists = read.iter().map(|(settings, file)| (old.allowed(settings), file));
+    let allowing: Vec<_> = lists.filter(|((list, _), _)| list.is_array()).collect();
+    let mut allowed = allowing.iter().flat_map(|((list, _), _)| texts(list));
+    let empty_allows_all = old == OldLists::NotRead;
     let is_allowed = allowed.clone().next().is_none() && empty_allows_all || allowed.any(names);
-    if let Some((_, file)) = allowing.first()
+    if let Some(((_, key), file)) = allowing.first()
         && !is_allowed
     {
-        let setting = setting_in("mcp.allowed", file);
+        let setting = setting_in(key, file);
         let remedy = format!("if the bridge should run, add `{SERVER}` to {setting}");
         switches.push(used.off(&format!("{setting}, which does not name it"), remedy));
     }

@@ -378,11 +378,11 @@ fn what_a_project_brings_waits_for_the_approval_of_qwen_code() {
         (json!({ "timeout": 150_000.0 }), hash),
         (json!({ "timeout": 1.5e21, "env": odd }), of_odd),
     ] {
-        user.write("p/.qwen/settings.json", &servers(&fields));
+        // In this file the limit itself is not judged.
+        user.write("p/.mcp.json", &servers(&fields));
         approve("approved", hash);
         assert_eq!(user.find(), [], "{fields}");
     }
-    fs::remove_file(user.project().join(".qwen/settings.json")).unwrap();
     // Claude Code writes the type.
     approve("approved", hash);
     let typed = servers(&json!({ "timeout": 150_000, "type": "stdio" }));

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::codex_settings::wrong_setting;
-use super::entry_values::{JudgedFields, Least, of_values};
+use super::entry_values::{JudgedFields, Least, of_values, replaced_in_project};
 use super::find_switches::{Layer, setting_in, texts};
 use crate::domain::limits::CLIENT_WORD_CHARS;
 use crate::domain::text::visible_letters::beginning;
@@ -109,7 +109,8 @@ pub(in crate::setup) fn of_droid(used: &EntryInUse<'_>) -> Vec<Switch> {
         is_without_exact: false,
         is_only_exact: false,
     };
-    of_entry(used, fields)
+    let replaced = replaced_in_project(used);
+    if replaced.is_some() { Vec::from_iter(replaced) } else { of_entry(used, fields) }
 }
 
 /// Zed, as its documentation says.

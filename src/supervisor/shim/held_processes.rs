@@ -55,6 +55,5 @@ impl Held {
 
 /// Says whether a process is an endpoint or a hook of ours. The scripted agent, which is the same program, is an agent as any other.
 fn is_of_the_bridge(pid: u32) -> bool {
-    process::runs_this_file(pid)
-        && process::first_argument(pid).as_deref() != Some(SCRIPTED_AGENT)
+    process::runs_this_file(pid) && process::first_argument(pid).as_deref() != Some(SCRIPTED_AGENT)
 }

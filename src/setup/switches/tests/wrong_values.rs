@@ -37,6 +37,8 @@ fn a_value_of_the_entry_with_which_it_is_not_started_is_named() {
         (json!({ "timeout": -5 }), [true, false, true, true]),
         (json!({ "timeout": "x" }), [true, false, true, true]),
         (json!({ "timeout": 150_000 }), [false; 4]),
+        (json!({ "timeout": 2_147_483_647 }), [false; 4]),
+        (json!({ "timeout": 2_147_483_648_u32 }), [false, false, true, true]),
         (json!({ "includeTools": "list_agents" }), [false, false, true, true]),
         (json!({ "includeTools": [5, "list_agents"] }), [false, false, true, true]),
         (json!({ "includeTools": null, "excludeTools": ["x", 5] }), [false; 4]),
@@ -47,6 +49,63 @@ fn a_value_of_the_entry_with_which_it_is_not_started_is_named() {
         (json!({ "bearer_token_env_var": "X" }), [false, true, false, false]),
     ] {
         assert_eq!(all.map(|client| off(client, fields.clone())), expected, "{fields}");
+    }
+}
+
+/// A timer of Node.js takes both.
+#[test]
+fn a_limit_that_is_a_text_or_nothing_is_no_problem_in_gemini_cli_and_qwen_code() {
+    for (fields, expected) in [
+        (json!({ "timeout": "150000" }), false),
+        (json!({ "timeout": null }), false),
+        (json!({ "timeout": "0" }), true),
+        (json!({ "timeout": "9000000000" }), true),
+    ] {
+        for client in ["gemini", "qwen"] {
+            let user = User::of(client);
+            user.write(&format!(".{client}/settings.json"), &servers(&fields));
+            assert_eq!(!user.find().is_empty(), expected, "{client}: {fields}");
+        }
+    }
+}
+
+/// As the code of Qwen Code 0.24 decides when it moves them.
+#[test]
+fn the_old_names_of_qwen_codes_lists_count_until_the_settings_have_the_new_form() {
+    for (settings, key) in [
+        (json!({ "excludeMCPServers": ["bridge"] }), Some("excludeMCPServers")),
+        (json!({ "allowMCPServers": ["other"] }), Some("allowMCPServers")),
+        (json!({ "allowMCPServers": ["bridge"] }), None),
+        (json!({ "excludeMCPServers": ["bridge"], "$version": 3 }), None),
+    ] {
+        let mut settings = settings;
+        settings["mcpServers"] = json!({ "bridge": entry(&json!({})) });
+        for (client, counts) in [("qwen", true), ("gemini", false)] {
+            let user = User::of(client);
+            user.write(&format!(".{client}/settings.json"), &settings.to_string());
+            let found = user.says();
+            let expected = key.filter(|_| counts);
+            assert_eq!(found.len(), usize::from(expected.is_some()), "{client}: {found:?}");
+            if let Some(key) = expected {
+                let words = format!("because of `{key}` in ~/.qwen/settings.json");
+                assert!(found[0].1.contains(&words), "{found:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_entry_of_a_project_without_a_program_takes_the_place_of_the_users_in_droid() {
+    for entry in [json!({}), json!({ "disabled": true }), json!({ "disabledTools": ["x"] })] {
+        let user = User::of("droid");
+        user.write(".factory/mcp.json", &servers(&json!({})));
+        assert_eq!(user.find(), []);
+        let project = json!({ "mcpServers": { "bridge": entry } });
+        user.write("p/.factory/mcp.json", &project.to_string());
+        let found = user.says();
+        assert_eq!(found.len(), 1, "{found:?}");
+        let words = "because of `mcpServers.bridge` in ~/p/.factory/mcp.json, which takes the place of yours and names no program";
+        assert!(found[0].0 == SwitchEffect::Off && found[0].1.ends_with(words), "{found:?}");
     }
 }
 
@@ -201,6 +260,8 @@ fn claude_code_asks_before_a_call_and_drops_a_file_with_a_wrong_value() {
         (json!({ "permissions": { "defaultMode": "nonsense" } }), Some("permissions.defaultMode")),
         (json!({ "permissions": { "deny": "Bash" } }), Some("permissions.deny")),
         (json!({ "hooks": { "PreToolUse": {} } }), Some("hooks.PreToolUse")),
+        (json!({ "hooks": { "PermissionRequest": 5 } }), Some("hooks.PermissionRequest")),
+        (json!({ "hooks": { "PreToolUse": null, "Stop": "x" } }), None),
         (json!({ "model": "opus", "permissions": { "defaultMode": "dontAsk" } }), None),
         (json!({ "permissions": { "allow": ["Bash", 5] }, "hooks": { "Foo": [] } }), None),
     ] {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::doctor_report::{check, examined, stage};
+use super::doctor_report::{check, examined, install, stage};
 use crate::commands::setup::setup_and_undo::setup;
 
 #[tokio::test]
@@ -344,4 +344,38 @@ fn below_the_project_a_client_may_not_read_the_projects_entry() {
     // With an entry of the user's own, they have one.
     fs::write(stage.home().join(".gemini/settings.json"), entry.to_string()).unwrap();
     assert_eq!(without_bridge(&below), ["qwen"]);
+}
+
+/// As the real programs answer. The user's file is told from the project's by asking again in `/`.
+#[tokio::test]
+async fn codex_and_claude_code_are_asked_what_is_wrong_with_their_settings() {
+    let stage = stage();
+    for folder in [".claude", ".codex"] {
+        fs::create_dir(stage.home().join(folder)).unwrap();
+    }
+    let codex = |code: u8| {
+        let words =
+            "Error: failed to load bootstrap configuration\\n\\nCaused by:\\n  in `model`\\n";
+        let log = stage.home().join("asked");
+        format!("echo \"$PWD $*\" >> {}\nprintf '{words}' >&2\nexit {code}", log.display())
+    };
+    install(&stage, "codex", &codex(1));
+    let settings = stage.home().join(".claude/settings.json");
+    let item = format!("- {} › cleanupPeriodDays: Number must be 1", settings.display());
+    install(&stage, "claude", &format!("printf '%s\\n' 'Invalid settings' '{item}'"));
+    let (code, report) = examined(&stage, &["--no-start"]).await;
+    assert_eq!(code, Some(1), "{report:#}");
+    let remedy = format!("correct that in {}", stage.home().join(".codex/config.toml").display());
+    check(&report, ("codex", "file"), "problem", "bootstrap configuration Caused by: in", &remedy);
+    let words = "settings.json, as it says itself: cleanupPeriodDays: Number must be 1";
+    check(&report, ("claude-code", "switched off"), "note", words, "correct that in");
+    let asked = fs::read_to_string(stage.home().join("asked")).unwrap();
+    let mut asked: Vec<_> = asked.lines().collect();
+    asked.sort_unstable();
+    assert!(asked.contains(&"/ mcp list") && asked.len() == 2, "{asked:?}");
+    install(&stage, "codex", &codex(0));
+    let (_, report) = examined(&stage, &["--no-start"]).await;
+    let findings = report["findings"].as_array().unwrap();
+    let is_told = |one: &Value| one["name"] == "codex" && one["check"] == "file";
+    assert!(!findings.iter().any(is_told), "{report:#}");
 }

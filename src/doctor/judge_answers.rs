@@ -1,0 +1,211 @@
+//! Judges what clients say of their own settings when they are asked. Pure.
+
+use std::path::PathBuf;
+
+use super::finding::{Finding, Level, Subject};
+use crate::domain::limits::{CLIENT_WORD_CHARS, NAMED_IN_CLIENT_FILE};
+use crate::domain::text::shown_path::ShownPath as _;
+use crate::domain::text::visible_letters::{beginning, one_line, without_styles};
+use crate::setup::switches::{TAKES_NOTHING, USES_NOTHING};
+
+/// The clients that are asked.
+pub(super) const CODEX: &str = "codex";
+pub(super) const CLAUDE_CODE: &str = "claude-code";
+
+/// The checks of the findings.
+const FILE: &str = "file";
+const SWITCHED_OFF: &str = "switched off";
+
+/// The exit code of Codex for a command that it does not have: it is too old to be asked.
+const UNKNOWN_COMMAND: i32 = 2;
+
+/// What a client said in a directory.
+#[derive(Clone, Debug)]
+pub(super) struct Answer {
+    pub(super) client: &'static str,
+    pub(super) directory: PathBuf,
+    pub(super) code: Option<i32>,
+    pub(super) said: String,
+    /// The files in one of which the error is, if there is one.
+    pub(super) files: Vec<PathBuf>,
+}
+
+/// Adds what the clients said to what their files have shown. Of one cause there is one finding.
+pub(super) fn add(findings: &mut Vec<Finding>, answers: &[Answer]) {
+    of_codex(findings, answers);
+    for answer in answers.iter().filter(|answer| answer.client == CLAUDE_CODE) {
+        of_claude_code(findings, answer);
+    }
+}
+
+/// Codex ends with an error if it does not take its configuration.
+fn of_codex(findings: &mut Vec<Finding>, answers: &[Answer]) {
+    let subject = Subject::Client(CODEX.to_owned());
+    let is_answer =
+        |one: &&Answer| one.client == CODEX && one.code.is_some_and(|code| code != UNKNOWN_COMMAND);
+    let answers: Vec<_> = answers.iter().filter(is_answer).collect();
+    if answers.is_empty() {
+        return;
+    }
+    // It knows better than our list of its settings.
+    findings.retain(|one| {
+        one.subject != subject || one.check != SWITCHED_OFF || !one.says.contains(TAKES_NOTHING)
+    });
+    let failed: Vec<_> = answers.iter().filter(|one| one.code != Some(0)).collect();
+    let is_of_project = |finding: &Finding| {
+        let begins = |one: &&Answer| {
+            finding.says.starts_with(&format!("cannot use {}/", one.directory.shown()))
+        };
+        finding.subject == subject && finding.check == FILE && answers.iter().any(begins)
+    };
+    if failed.is_empty() {
+        // It starts, so it does not read the project's file, or takes it.
+        for finding in findings.iter_mut().filter(|one| is_of_project(one)) {
+            finding.level = Level::Note;
+        }
+    }
+    let mut named: Vec<String> = Vec::new();
+    for answer in failed {
+        let words = error_in(&answer.said);
+        let is_known = |one: &Finding| {
+            one.subject == subject
+                && one.check == FILE
+                && answer.files.iter().any(|file| one.says.contains(&file.shown().to_string()))
+        };
+        if named.contains(&words) || findings.iter().any(is_known) {
+            continue;
+        }
+        let place = answer.directory.shown();
+        let files: Vec<_> = answer.files.iter().map(|file| file.shown().to_string()).collect();
+        let remedy = match &files[..] {
+            files if !files.is_empty() && words.to_lowercase().contains("config") => {
+                format!("correct that in {}", files.join(" or "))
+            }
+            _ => format!("run `codex mcp list` in {place}, and mend what it names"),
+        };
+        let says = format!("Codex does not start in {place}: {words}");
+        findings.push(Finding::problem(&subject, FILE, says, remedy));
+        named.push(words);
+    }
+    if !named.is_empty() {
+        findings
+            .retain(|one| one.subject != subject || one.check != "entry" || one.level != Level::Ok);
+    }
+}
+
+/// Returns the words of an error: what follows the word itself, else the last line.
+fn error_in(said: &str) -> String {
+    let plain = without_styles(said);
+    let lines: Vec<_> = plain.lines().filter(|line| !line.trim().is_empty()).collect();
+    let at = lines.iter().rposition(|line| line.trim_start().to_lowercase().starts_with("error: "));
+    let words = match at {
+        Some(at) => lines[at..].join(" "),
+        None => lines.last().copied().unwrap_or("it says nothing").to_owned(),
+    };
+    beginning(&words, CLIENT_WORD_CHARS)
+}
+
+/// Claude Code has a part about invalid settings, an item each: the file, the key after a sign, and what is wrong.
+fn of_claude_code(findings: &mut Vec<Finding>, answer: &Answer) {
+    let subject = Subject::Client(CLAUDE_CODE.to_owned());
+    let plain = without_styles(&answer.said);
+    let part = plain.lines().skip_while(|line| line.trim() != "Invalid settings").skip(1);
+    let items = part
+        .take_while(|line| line.starts_with(['-', ' ']))
+        .filter_map(|line| line.strip_prefix("- "));
+    let mut files: Vec<&str> = Vec::new();
+    for item in items {
+        let Some((file, rest)) = item.split_once(" › ") else { continue };
+        // It goes on without such an item.
+        let is_left_out = ["was ignored", "was removed", "was skipped"];
+        if is_left_out.iter().any(|words| rest.contains(words)) || files.contains(&file) {
+            continue;
+        }
+        files.push(file);
+        let shown = one_line(file);
+        let is_known = |one: &Finding| {
+            let is_told = one.check == FILE || one.says.contains(USES_NOTHING);
+            one.subject == subject && is_told && one.says.contains(&shown)
+        };
+        if findings.iter().any(is_known) || files.len() > NAMED_IN_CLIENT_FILE {
+            continue;
+        }
+        let says = format!(
+            "Claude Code {USES_NOTHING} {}, as it says itself: {}",
+            beginning(file, CLIENT_WORD_CHARS),
+            beginning(rest, CLIENT_WORD_CHARS)
+        );
+        let remedy = format!("correct that in {}", beginning(file, CLIENT_WORD_CHARS));
+        findings.push(Finding::note(&subject, SWITCHED_OFF, says).with_remedy(remedy));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(client: &'static str, code: i32, said: &str, files: &[&str]) -> Answer {
+        let files = files.iter().map(PathBuf::from).collect();
+        Answer { client, directory: "/p".into(), code: Some(code), said: said.to_owned(), files }
+    }
+
+    /// As Codex 0.166 says it.
+    const WRONG_MODEL: &str = "WARNING: proceeding\nError: failed to load bootstrap configuration\n\nCaused by:\n    invalid type: integer `5`, expected a string\n    in `model`\n";
+
+    #[test]
+    fn what_codex_says_of_its_configuration_takes_the_place_of_what_we_know_of_it() {
+        let subject = Subject::Client(CODEX.to_owned());
+        let ours = || {
+            let says = format!("because of `model`: {TAKES_NOTHING}");
+            vec![
+                Finding::ok(&subject, "entry", "it starts"),
+                Finding::problem(&subject, SWITCHED_OFF, says, "correct it"),
+            ]
+        };
+        let file = "/h/.codex/config.toml";
+        let wrong = || answer(CODEX, 1, WRONG_MODEL, &[file]);
+        let mut findings = ours();
+        add(&mut findings, &[wrong(), wrong()]);
+        assert_eq!(findings.len(), 1, "{findings:?}");
+        assert_eq!((findings[0].check, findings[0].level), (FILE, Level::Problem));
+        assert!(findings[0].says.ends_with("expected a string in `model`"), "{findings:?}");
+        assert_eq!(findings[0].remedy.as_deref(), Some(&*format!("correct that in {file}")));
+        let mut findings = ours();
+        add(&mut findings, &[answer(CODEX, 0, "", &[])]);
+        assert_eq!(findings.len(), 1, "it starts, whatever our list says: {findings:?}");
+        let mut findings = ours();
+        add(&mut findings, &[answer(CODEX, UNKNOWN_COMMAND, "error: no such command", &[])]);
+        assert_eq!(findings.len(), 2, "an old Codex answers nothing: {findings:?}");
+    }
+
+    #[test]
+    fn a_file_that_codex_does_not_take_is_named_once_and_one_that_it_does_not_read_is_no_problem() {
+        let subject = Subject::Client(CODEX.to_owned());
+        let file = "/p/.codex/config.toml";
+        let broken = || vec![Finding::problem(&subject, FILE, format!("cannot use {file}"), "x")];
+        let mut findings = broken();
+        add(&mut findings, &[answer(CODEX, 1, "Error: config", &[file])]);
+        assert_eq!((findings.len(), findings[0].level), (1, Level::Problem), "{findings:?}");
+        let mut findings = broken();
+        add(&mut findings, &[answer(CODEX, 0, "", &[])]);
+        assert_eq!((findings.len(), findings[0].level), (1, Level::Note), "{findings:?}");
+    }
+
+    /// As Claude Code 2.1.329 says it.
+    #[test]
+    fn the_files_that_claude_code_drops_are_named_and_not_those_of_which_it_leaves_an_item_out() {
+        let said = "Claude Code doctor\n\nInvalid settings\n\
+            - /h/settings.json › cleanupPeriodDays: Number must be greater than or equal to 0\n  Suggested fix: a › b\n\
+            - /h/settings.json › env: Expected record\n\
+            - /p/settings.json › hooks.Stop: Hook event \"Stop\" must be an array; received string. This entry was ignored.\n\
+            - /q/settings.json › permissions.allow: Non-string value in allow array was removed\n\n\
+            Remote Control\n- Not › signed in\n";
+        let mut findings = Vec::new();
+        add(&mut findings, &[answer(CLAUDE_CODE, 0, said, &[])]);
+        assert_eq!(findings.len(), 1, "{findings:?}");
+        let expected = "uses nothing of /h/settings.json, as it says itself: cleanupPeriodDays: Number must be";
+        assert!(findings[0].says.contains(expected), "{findings:?}");
+        add(&mut findings, &[answer(CLAUDE_CODE, 0, said, &[])]);
+        assert_eq!(findings.len(), 1, "once: {findings:?}");
+    }
+}
