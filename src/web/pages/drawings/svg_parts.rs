@@ -7,18 +7,6 @@ pub(super) fn cut(text: &str, most: usize) -> String {
     crate::domain::text::visible_letters::beginning(text, most)
 }
 
-/// Cuts a text between two of its words, if it has some that fit: a cut word is none that somebody can say to a program that listens.
-pub(super) fn cut_between_words(text: &str, most: usize) -> String {
-    let cut = cut(text, most);
-    match cut.strip_suffix('…') {
-        Some(kept) if cut != text => match kept.trim_end().rsplit_once(' ') {
-            Some((words, _)) => format!("{}…", words.trim_end()),
-            None => cut,
-        },
-        _ => cut,
-    }
-}
-
 /// Returns a drawing in a frame that scrolls, with its title for those who do not see it.
 pub(super) fn drawing(title: &str, size: (i64, i64), content: &Markup) -> Markup {
     html! {
@@ -52,17 +40,4 @@ fn svg(title: &str, (width, height): (i64, i64), content: &Markup) -> Markup {
 /// Returns a count as a coordinate.
 pub(super) fn at(index: usize) -> i64 {
     i64::try_from(index).unwrap_or(i64::MAX / 4096)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_label_is_cut_between_words_where_it_has_some() {
-        assert_eq!(cut_between_words("review the parser", 17), "review the parser");
-        assert_eq!(cut_between_words("review the parser", 14), "review the…");
-        assert_eq!(cut_between_words("review the parser", 12), "review the…");
-        assert_eq!(cut_between_words("task-abcdefgh", 10), "task-abcd…");
-    }
 }

@@ -3,7 +3,7 @@
 
 use maud::{Markup, html};
 
-use super::svg_parts::{at, cut, cut_between_words, newest_drawing};
+use super::svg_parts::{at, cut, newest_drawing};
 use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::quoted;
 use crate::domain::time::iso8601;
@@ -194,11 +194,11 @@ fn bar(stretch: &Stretch, y: i64, (scale, now): (Scale, Moment), free: &mut Free
             let name = prompt.as_ref().unwrap_or(task);
             let label = room(&mut free.work, from + 18, width - 24, name);
             html! {
-                // Within the link, its tooltip would be a part of what it shows.
-                g role="presentation" { title { (words) } a href=(View::Task(task.clone()).path()) aria-label=(words) {
+                a href=(View::Task(task.clone()).path()) aria-label=(words) {
+                    title { (words) }
                     rect class={ "work " (tone(look.tone)) } x=(from) y=(y + 6) width=(width) height="19" rx="4" {}
-                    @if width > 16 { text class={ "t-bold t-" (tone(look.tone)) } x=(from + 6) y=(y + 20) { (look.mark) @if let Some(letters) = label { " " (cut_between_words(name, letters)) } } }
-                } }
+                    @if width > 16 { text class={ "t-bold t-" (tone(look.tone)) } x=(from + 6) y=(y + 20) { (look.mark) @if let Some(letters) = label { " " (cut(name, letters)) } } }
+                }
             }
         }
         StretchKind::Reading { transcript } => {
