@@ -75,7 +75,7 @@ const LARGE: Size = Size {
     agents: 10,
     rounds: 300,
     faults: 200,
-    cut: Duration::from_secs(60),
+    cut: Duration::from_mins(1),
     pause: Duration::from_secs(10),
 };
 
@@ -115,7 +115,7 @@ impl Chance {
     }
 }
 
-/// What all hosts have seen.
+/// What all hosts have witnessed.
 #[derive(Default)]
 struct Seen {
     claims: Mutex<Vec<(String, Claim)>>,
@@ -199,7 +199,7 @@ impl Host {
     }
 
     /// Lives through all rounds, again and again killed and started anew.
-    async fn live(&self, size: Size, requests: &[String], seen: &Seen, mut chance: Chance) {
+    async fn live(&self, size: Size, requests: &[String], witnessed: &Seen, mut chance: Chance) {
         let mut round = 0;
         while round < size.rounds {
             let life = self.lives.fetch_add(1, Ordering::Relaxed);
@@ -217,7 +217,7 @@ impl Host {
             if is_complete {
                 while round < size.rounds {
                     tokio::time::sleep(chance.within(size.pause)).await;
-                    let has_died = self.play(&peering, &peer, (round, requests), seen).await;
+                    let has_died = self.play(&peering, &peer, (round, requests), witnessed).await;
                     round += 1;
                     if has_died {
                         break;
@@ -235,7 +235,7 @@ impl Host {
         peering: &Program,
         name: &str,
         (round, requests): (usize, &[String]),
-        seen: &Seen,
+        witnessed: &Seen,
     ) -> bool {
         let begun = clock::now().wall_ms;
         let claimed =
@@ -247,7 +247,7 @@ impl Host {
         };
         let ended = clock::now().wall_ms;
         let claim = Claim { request: round, begun, ended, outcome, freed: None };
-        seen.claims.lock().unwrap().push((name.to_owned(), claim));
+        witnessed.claims.lock().unwrap().push((name.to_owned(), claim));
         if matches!(claimed, Done::Died) {
             return true;
         }
@@ -255,7 +255,7 @@ impl Host {
         let message = json!({ "to": "reader", "content": text });
         let done = peering.insist("send_message", message).await;
         let (ended, is_certain) = (clock::now().wall_ms, matches!(done, Done::Answer(_)));
-        seen.sent.lock().unwrap().push(Sent { text, begun, ended, is_certain });
+        witnessed.sent.lock().unwrap().push(Sent { text, begun, ended, is_certain });
         matches!(done, Done::Died)
     }
 }
@@ -374,14 +374,14 @@ async fn nothing_is_lost_or_done_twice_while_hosts_links_and_the_server_break() 
         let opened = reader.call("request_task", request).await;
         requests.push(opened["request_id"].as_str().unwrap().to_owned());
     }
-    let (seen, is_over) = (Arc::new(Seen::default()), Arc::new(AtomicBool::new(false)));
+    let (witnessed, is_over) = (Arc::new(Seen::default()), Arc::new(AtomicBool::new(false)));
     let requests = Arc::new(requests);
     let living: Vec<_> = (0..size.hosts)
         .map(|number| {
-            let (hosts, requests, seen) = (hosts.clone(), requests.clone(), seen.clone());
+            let (hosts, requests, witnessed) = (hosts.clone(), requests.clone(), witnessed.clone());
             let chance = Chance(seed.wrapping_add(2 * u64::try_from(number).unwrap() + 2));
             tokio::spawn(async move {
-                hosts[number].live(size, &requests, &seen, chance).await;
+                hosts[number].live(size, &requests, &witnessed, chance).await;
             })
         })
         .collect();
@@ -409,11 +409,11 @@ async fn nothing_is_lost_or_done_twice_while_hosts_links_and_the_server_break() 
         read.extend(texts.map(ToOwned::to_owned));
     }
     let sessions = Sessions::of(&home);
-    let claims: Vec<Claim> = std::mem::take(&mut *seen.claims.lock().unwrap())
+    let claims: Vec<Claim> = std::mem::take(&mut *witnessed.claims.lock().unwrap())
         .into_iter()
         .map(|(name, claim)| Claim { freed: sessions.end_after(&name, claim.begun), ..claim })
         .collect();
-    let sent = std::mem::take(&mut *seen.sent.lock().unwrap());
+    let sent = std::mem::take(&mut *witnessed.sent.lock().unwrap());
     let won = claims.iter().filter(|claim| claim.outcome == Outcome::Won).count();
     println!("{played:?}; {} claims, {won} won; {} messages", claims.len(), sent.len());
     assert_eq!(violation(&claims), None);
