@@ -13,8 +13,6 @@ use crate::domain::limits::CLIENT_WORD_CHARS;
 use crate::domain::text::shell_word::shell_word;
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::domain::text::visible_letters::beginning;
-use crate::domain::wait_times;
-use crate::supervisor::npm_folder::global_programs;
 use crate::sys::process::is_executable;
 
 /// One of the five agents, as installed on this machine.
@@ -254,15 +252,9 @@ impl InstalledAgent {
     }
 }
 
-/// Asks npm for the directory of its programs, if an adapter that npm installs is missing. Blocks for some seconds at most.
-pub fn ask_npm_folder(
-    agents: &[InstalledAgent],
-    npm: Option<&Path>,
-    environment: impl IntoIterator<Item = (OsString, OsString)>,
-) -> Option<PathBuf> {
-    let is_missing = agents.iter().any(|agent| agent.npm_arguments().is_some());
-    npm.filter(|_| is_missing)
-        .and_then(|npm| global_programs(npm, environment, wait_times::NPM_ANSWER))
+/// Says whether an adapter that npm installs is missing, so that npm's directory of programs is worth a look.
+pub fn lack_an_adapter_of_npm(agents: &[InstalledAgent]) -> bool {
+    agents.iter().any(|agent| agent.npm_arguments().is_some())
 }
 
 /// Returns the line that adds the directory of a program to `PATH`, and what has to be started anew for it.

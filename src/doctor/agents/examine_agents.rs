@@ -16,6 +16,7 @@ use crate::doctor::finding::{Finding, Subject};
 use crate::domain::wait_times;
 use crate::setup::installed_agents::{self, FoundProgram, InstalledAgent};
 use crate::setup::known_client::Places;
+use crate::supervisor::npm_folder;
 use crate::sys::process::find_program;
 use crate::team::{Launch, trust_command};
 
@@ -39,7 +40,7 @@ pub(crate) async fn examine(
     let mut to_start = Vec::new();
     let mut installed_agents = 0;
     let known = examine_known(launch, config);
-    let npm_folder = npm_folder(launch, &known).await;
+    let npm_folder = ask_npm_folder(launch, &known).await;
     for profile in config.profiles() {
         if is_own(profile) {
             if consent(launch, config, profile) == Consented::Yes {
@@ -194,12 +195,12 @@ fn examine_installed(
 }
 
 /// Asks npm where its programs are, if one that it installs is missing.
-async fn npm_folder(launch: &Launch, known: &[InstalledAgent]) -> Option<PathBuf> {
+async fn ask_npm_folder(launch: &Launch, known: &[InstalledAgent]) -> Option<PathBuf> {
     let environment = launch.environment.clone();
     let search = environment.iter().find(|(name, _)| name == "PATH");
     let npm = find_program(Path::new("npm"), search.map(|(_, path)| path.as_os_str()));
-    let known = known.to_vec();
-    let asking = move || installed_agents::ask_npm_folder(&known, npm.as_deref(), environment);
+    let npm = npm.filter(|_| installed_agents::lack_an_adapter_of_npm(known))?;
+    let asking = move || npm_folder::global_programs(&npm, environment, wait_times::NPM_ANSWER);
     tokio::task::spawn_blocking(asking).await.ok().flatten()
 }
 

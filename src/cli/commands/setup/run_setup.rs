@@ -12,6 +12,7 @@ use crate::cli::{Failure, below_agent, find_project, load_config, output, with_h
 use crate::config::quoted;
 use crate::domain::limits::NAMED_IN_CLIENT_FILE;
 use crate::domain::text::shown_path::ShownPath as _;
+use crate::domain::wait_times;
 use crate::setup::clients::CLIENTS;
 use crate::setup::edits::config_edit::PROGRAM;
 use crate::setup::edits::entry_arguments::JudgeArguments;
@@ -21,6 +22,7 @@ use crate::setup::local_entry::{self, LocalEntry};
 use crate::setup::setup_record::{Owner, ProgramCopy, Records};
 use crate::setup::stable_program::{self, StablePath};
 use crate::setup::switches;
+use crate::supervisor::npm_folder;
 use crate::sys::fs::temporary_file;
 use crate::sys::fs::user_state_dir::{StateDirectory, StateLock};
 use crate::sys::process;
@@ -75,7 +77,10 @@ pub(in crate::cli) fn run(
         CLIENTS.iter().map(|client| (client, client.find(&places, program))).collect();
     let shown = found.iter().map(|(client, place)| (*client, place.as_deref()));
     let npm = program("npm");
-    let npm_folder = installed_agents::ask_npm_folder(&agents, npm.as_deref(), std::env::vars_os());
+    let npm_folder =
+        npm.filter(|_| installed_agents::lack_an_adapter_of_npm(&agents)).and_then(|npm| {
+            npm_folder::global_programs(&npm, std::env::vars_os(), wait_times::NPM_ANSWER)
+        });
     let npm_folder = npm_folder.as_deref();
     let report = [found_report::agents(&agents, npm_folder), found_report::clients(shown)];
     output::say(&report.map(|lines| lines.join("\n")).join("\n\n"));
