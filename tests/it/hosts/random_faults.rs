@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use super::claim_history::{Claim, Moment, Outcome, Sent, disorder, violation};
 use super::two_machines::command;
 use crate::support::server_link::Link;
-use crate::support::{DEADLINE, Stage, postgres_server};
+use crate::support::{DEADLINE, Stage, postgres_server, until};
 
 /// A process that the agent has started writes the time, again and again, into a file that is named after the agent's session.
 const SCRIPT: &str = r#"
@@ -408,6 +408,12 @@ async fn nothing_is_lost_or_done_twice_while_hosts_links_and_the_server_break() 
         let texts = messages.iter().filter_map(|message| message["content"].as_str());
         read.extend(texts.map(ToOwned::to_owned));
     }
+    let last_ticks: Vec<_> = hosts.iter().flat_map(|host| ticks(&host.stage)).collect();
+    until("all agents have ended, as this machine knows it", || {
+        let sessions = Sessions::of(&home);
+        last_ticks.iter().all(|(agent, _)| sessions.end_of(agent).is_some())
+    })
+    .await;
     let sessions = Sessions::of(&home);
     let claims: Vec<Claim> = std::mem::take(&mut *witnessed.claims.lock().unwrap())
         .into_iter()
@@ -418,15 +424,12 @@ async fn nothing_is_lost_or_done_twice_while_hosts_links_and_the_server_break() 
     println!("{played:?}; {} claims, {won} won; {} messages", claims.len(), sent.len());
     assert_eq!(violation(&claims), None);
     assert_eq!(disorder(&sent, &read), None);
-    let mut agents = 0;
-    for host in hosts.iter() {
-        for (agent, last_tick) in ticks(&host.stage) {
-            agents += 1;
-            let ended = sessions.end_of(&agent);
-            let is_in_time = ended.is_some_and(|ended| last_tick <= ended);
-            assert!(is_in_time, "{agent} worked until {last_tick}, and ended at {ended:?}");
-        }
+    for (agent, last_tick) in &last_ticks {
+        let ended = sessions.end_of(agent);
+        let is_in_time = ended.is_some_and(|ended| *last_tick <= ended);
+        assert!(is_in_time, "{agent} worked until {last_tick}, and ended at {ended:?}");
     }
+    let agents = last_ticks.len();
     println!("{agents} agents, none of which worked after its end");
     assert!(agents >= size.hosts * size.agents, "each has written down when it worked");
     reader.close().await;
