@@ -106,6 +106,10 @@ async fn a_shared_bus_keeps_to_the_server_that_its_user_has_chosen() {
         command(stage, &["bus", "init", &server, "--team", "kept"]);
     }
     let ann = here.peer("ann").await;
+    // A machine without a member acts, too.
+    command(&there, &["send", "ann", "from the command line"]);
+    let heard = ann.call("wait_for_message", json!({ "timeout_seconds": 60 })).await;
+    assert!(heard.to_string().contains("from the command line"), "{heard}");
     // A lost mirror is fetched again, and no bus of its own takes its place.
     std::fs::remove_dir_all(there.bus()).unwrap();
     let ben = there.peer("ben").await;
