@@ -13,6 +13,10 @@
 mod wild;
 
 #[cfg(target_os = "linux")]
+#[path = "../../tests/it/support/chance.rs"]
+mod chance;
+
+#[cfg(target_os = "linux")]
 mod fuzz_targets;
 
 #[cfg(target_os = "linux")]

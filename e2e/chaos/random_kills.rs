@@ -9,6 +9,7 @@ use cli_team_bridge::sys::random_ids;
 use nix::sys::signal::Signal;
 use serde_json::json;
 
+use super::chance::Chance;
 use super::wild::{ESCAPE, FAR, Habit, Lead, Wild, eventually, promised, signal, zombies_of};
 use super::{fuzz_targets, shortages};
 
@@ -48,20 +49,6 @@ const LOOPER: Habit =
 
 /// An agent that ends when it is asked to, but leaves a process behind.
 const LEAVER: Habit = Habit::new("leaver", ESCAPE, "");
-
-/// Random numbers that a seed repeats.
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, end: usize) -> usize {
-        // xorshift64*: good enough to choose by.
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        let drawn = self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33;
-        usize::try_from(drawn).unwrap() % end
-    }
-}
 
 /// One row of the table.
 pub(super) struct Row {

@@ -5,6 +5,8 @@ mod mcp_client;
 mod raw_client;
 mod project;
 mod terminal;
+#[cfg(target_os = "linux")]
+pub(crate) mod chance;
 pub(crate) mod home_files;
 pub(crate) mod npm;
 #[path = "../../../src/bus/storage/postgres/test_server.rs"]
