@@ -87,13 +87,7 @@ pub fn to_server(
         if let Some(incoming) = IncomingTeam::of(&order, bus)? {
             incoming.end()?;
         }
-        let mut texts = Texts::default();
-        let here = history.each_line(&mut |file, entry, _| {
-            for (id, text) in file.of(entry)? {
-                texts.count(id, text.is_some());
-            }
-            Ok(())
-        })?;
+        let (here, texts) = tally(&mut history)?;
         return Ok(Copying::Done(texts.copied(&history, here, order)));
     }
     if let Some(left) = history.left_team()? {
@@ -162,13 +156,7 @@ pub fn to_files(directory: &Path, proof: &Proof) -> Result<Copying, LogError> {
         ToCopy::Ready(history) => *history,
     };
     history.settle_keeper()?;
-    let mut texts = Texts::default();
-    let here = history.each_line(&mut |file, entry, _| {
-        for (id, text) in file.of(entry)? {
-            texts.count(id, text.is_some());
-        }
-        Ok(())
-    })?;
+    let (here, texts) = tally(&mut history)?;
     let Some(order) = history.order().cloned() else {
         let Some(left) = history.left_team()? else {
             return Ok(Copying::Not(NotCopied::IsInFiles));
@@ -197,6 +185,18 @@ pub fn to_files(directory: &Path, proof: &Proof) -> Result<Copying, LogError> {
         Leaving::Done => history.forget_left_team()?,
     }
     Ok(Copying::Done(texts.copied(&history, here, order)))
+}
+
+/// Counts all lines and long texts of a history.
+fn tally(history: &mut HistoryToCopy<'_>) -> Result<(Tally, Texts), LogError> {
+    let mut texts = Texts::default();
+    let lines = history.each_line(&mut |file, entry, _| {
+        for (id, text) in file.of(entry)? {
+            texts.count(id, text.is_some());
+        }
+        Ok(())
+    })?;
+    Ok((lines, texts))
 }
 
 /// Ends the team on its server that the bus has left. Says whether it has ended where the files went on.
