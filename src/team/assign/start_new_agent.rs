@@ -118,11 +118,16 @@ impl Team {
     /// the log must also be started. It takes effect once.
     async fn announce(&self, operation: Operation) -> Result<(), BusError> {
         let id = random_ids::command();
-        let mut more = 1..ANNOUNCEMENTS;
+        let (mut more, mut may_be_written) = (1..ANNOUNCEMENTS, false);
         loop {
-            match self.inner.membership.ask_again(id, operation.clone()).await {
-                Err(BusError::Log(LogError::OutcomeUnknown { .. })) if more.next().is_some() => {}
-                outcome => return outcome.map(drop),
+            let outcome = self.inner.membership.ask_again(id, operation.clone()).await;
+            match &outcome {
+                Err(BusError::Log(LogError::OutcomeUnknown { .. })) => may_be_written = true,
+                Err(BusError::Log(LogError::Away { .. })) if may_be_written => {}
+                _ => return outcome.map(drop),
+            }
+            if more.next().is_none() {
+                return outcome.map(drop);
             }
         }
     }

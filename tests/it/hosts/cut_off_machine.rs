@@ -20,6 +20,9 @@ steps = [
 /// Long enough for the process to show whether it goes on.
 const A_WHILE: Duration = Duration::from_millis(700);
 
+/// Later than an append waits for its acknowledgement.
+const LATE: Duration = Duration::from_secs(5);
+
 struct Ticks<'a>(&'a Stage);
 
 impl Ticks<'_> {
@@ -105,7 +108,8 @@ async fn what_a_model_repeats_because_the_acknowledgement_was_lost_happens_once(
         println!("skipped: no PostgreSQL is installed");
         return;
     };
-    let (here, there) = (Stage::new(""), Stage::new(""));
+    let here = Stage::new("");
+    let there = Stage::new(SCRIPT).with_scripted_profiles(&["scripted"]);
     let link = Link::to(server.directory());
     for (stage, address) in [(&here, server.address()), (&there, link.address())] {
         command(stage, &["bus", "init", &address, "--team", "once"]);
@@ -125,6 +129,16 @@ async fn what_a_model_repeats_because_the_acknowledgement_was_lost_happens_once(
         heard += &ann.call("wait_for_message", json!({ "timeout_seconds": 60 })).await.to_string();
     }
     assert_eq!(heard.matches("exactly once").count(), 1, "{heard}");
+    // An agent whose start the server acknowledges late is started.
+    let far = there.orchestrator_with(&["--name", "far"]).await;
+    link.lose_answers();
+    let healing = async {
+        tokio::time::sleep(LATE).await;
+        link.heal();
+    };
+    tokio::join!(far.start("worker", "tick"), healing);
+    Ticks(&there).until(true).await;
+    far.close().await;
     ann.close().await;
     ben.close().await;
 }
