@@ -83,7 +83,7 @@ pub(super) enum Command {
     Notify(NotifyArguments),
     /// Find words in everything that the team has said and done.
     Search(SearchArguments),
-    /// Share the team's bus, copy, verify, export or prune it.
+    /// Share, copy, verify, export or prune the team's bus.
     Bus(BusArguments),
     /// Make, list and revoke keys for the API of `web`.
     Key(KeyArguments),

@@ -28,11 +28,11 @@ pub(in crate::team) async fn hold_when_cut_off(bus: Bus, ended: [CancellationTok
         is_holding = is_cut_off;
         if is_holding {
             tracing::warn!(
-                "the agents of this session are held until the server of the bus is back: another machine may get their tasks"
+                "the agents of this session are suspended until the server of the bus answers: another machine may get their tasks"
             );
             hold_children::hold();
         } else {
-            tracing::warn!("the server of the bus is back: the agents go on");
+            tracing::warn!("the server of the bus answers again: the agents go on");
             hold_children::go_on();
         }
     }
