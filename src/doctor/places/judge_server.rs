@@ -24,6 +24,10 @@ pub(super) fn judge(
             let remedy = "start the server, or open the way to it; until then the team's tools only read, and nothing is lost";
             return Finding::problem(&Subject::Bus, CHECK, error.to_string(), remedy);
         }
+        Err(error @ LogError::CopiedAway { .. }) => {
+            let remedy = "end the sessions of this machine, and move `.claude/bridge` aside";
+            return Finding::problem(&Subject::Bus, CHECK, error.to_string(), remedy);
+        }
         Err(error) => {
             let remedy = "correct that at the server, or its rights and the password (PGPASSWORD, ~/.pgpass) of this machine's role";
             return Finding::problem(&Subject::Bus, CHECK, error.to_string(), remedy);

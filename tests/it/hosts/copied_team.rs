@@ -166,8 +166,7 @@ async fn a_bus_in_files_becomes_a_team_on_a_server_and_a_bus_in_files_again_with
     let copied = here.log();
     assert!(here.done(&["bus", "status"]).contains("all of them here"));
     assert!(here.done(&copy).contains("the same on both sides"), "once more");
-    let nothing = there.output(&copy);
-    assert!(String::from_utf8_lossy(&nothing.stderr).contains("There is no team"), "{nothing:?}");
+    assert!(there.refused(&copy).contains("There is no team"), "nothing was copied");
 
     there.done(&["bus", "init", &server, "--team", "copied"]);
     assert_eq!(there.log(), copied);
@@ -194,6 +193,8 @@ async fn a_bus_in_files_becomes_a_team_on_a_server_and_a_bus_in_files_again_with
     assert!(here.done(&["bus", "copy", "--files"]).contains("in files already"));
     // The other machine is told, and the name is not given away.
     let refused = there.refused(&["bus", "copy", "--files"]);
+    assert!(refused.contains("was copied from the server into files"), "{refused}");
+    let refused = there.refused(&["bus", "status"]);
     assert!(refused.contains("was copied from the server into files"), "{refused}");
     let refused = there.refused(&["bus", "init", &server, "--team", "copied"]);
     assert!(refused.contains("has ended here"), "{refused}");

@@ -204,7 +204,7 @@ async fn bring_to_this_version(client: &Session) -> Result<bool, tokio_postgres:
 pub fn inspect(order: &OrderedBy, until: Instant) -> Result<ServerReport, LogError> {
     let mut connection = Connection::new(&order.server)?;
     let (team, epoch) = (&order.team, &order.epoch);
-    connection.run(until, async |client| {
+    let (report, copied_to) = connection.run(until, async |client| {
         let begun = Instant::now();
         client.query_one(&format!("SELECT {TIME}"), &[]).await?;
         let round_trip = begun.elapsed();
@@ -220,6 +220,7 @@ pub fn inspect(order: &OrderedBy, until: Instant) -> Result<ServerReport, LogErr
             vec!["USAGE on the schema cli_team_bridge".to_owned()]
         };
         let (mut last_seq, mut hosts, mut sees_some_teams) = (None, Vec::new(), false);
+        let mut copied_to: Option<String> = None;
         if !lacking.iter().any(|right| right.starts_with("USAGE") || right.starts_with("SELECT")) {
             let head = "SELECT next_seq - 1 FROM cli_team_bridge.head WHERE team = $1 AND epoch = $2";
             last_seq =
@@ -228,8 +229,14 @@ pub fn inspect(order: &OrderedBy, until: Instant) -> Result<ServerReport, LogErr
             hosts = client.query(names, &[team]).await?.iter().map(|row| row.get(0)).collect();
             let active = "SELECT row_security_active('cli_team_bridge.head')";
             sees_some_teams = client.query_one(active, &[]).await?.get(0);
+            // Tables of an older version know nothing of teams that have ended.
+            let ends = "SELECT to_regclass('cli_team_bridge.outgone') IS NOT NULL";
+            if last_seq.is_none() && client.query_one(ends, &[]).await?.get(0) {
+                let ended = "SELECT host FROM cli_team_bridge.outgone WHERE team = $1 AND epoch = $2";
+                copied_to = client.query_opt(ended, &[team, epoch]).await?.map(|row| row.get(0));
+            }
         }
-        Ok(ServerReport {
+        let report = ServerReport {
             server: Address::parse(&order.server).map(|address| address.shown).unwrap_or_default(),
             version: settings.get(0),
             round_trip,
@@ -238,6 +245,11 @@ pub fn inspect(order: &OrderedBy, until: Instant) -> Result<ServerReport, LogErr
             hosts,
             lacking,
             sees_some_teams,
-        })
-    })
+        };
+        Ok((report, copied_to))
+    })?;
+    match copied_to {
+        Some(host) => Err(LogError::CopiedAway { team: team.clone(), host }),
+        None => Ok(report),
+    }
 }

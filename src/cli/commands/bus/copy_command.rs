@@ -51,10 +51,7 @@ pub(super) fn run(arguments: &CopyArguments) -> Result<(), Failure> {
         None => to_files(&directory, &proof)?,
     };
     match copying {
-        Copying::Absent => {
-            output::tell(&no_team(root));
-            Ok(())
-        }
+        Copying::Absent => Err(no_team(root).into()),
         Copying::Foreign => Err(foreign(&directory)),
         Copying::Done(copied) => {
             say(&copied, arguments.files);
