@@ -20,8 +20,9 @@ pub(in crate::team) async fn hold_when_cut_off(bus: Bus, ended: [CancellationTok
             ended.iter().for_each(CancellationToken::cancel);
             return hold_children::kill();
         }
-        let is_cut_off = bus.is_cut_off() == Some(true) && was_linked;
-        was_linked |= bus.is_cut_off() == Some(false);
+        let is_cut_off = bus.is_cut_off();
+        was_linked |= is_cut_off == Some(false);
+        let is_cut_off = was_linked && is_cut_off == Some(true);
         if is_cut_off == is_holding {
             continue;
         }
