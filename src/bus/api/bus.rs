@@ -69,11 +69,13 @@ impl Bus {
             return self.submit_as(random_ids::command(), by, received, operation).await;
         }
         // A server may not have acknowledged the same act, which then is the same command.
-        let act = Act::of(by, &operation);
-        let id = self.shared.unsettled.take(&act).unwrap_or_else(random_ids::command);
-        let outcome = self.submit_as(id, by, received, operation).await;
-        if let Err(BusError::Log(LogError::OutcomeUnknown { .. })) = &outcome {
-            self.shared.unsettled.keep(act, id);
+        let mut attempt = self.shared.unsettled.attempt(Act::of(by, &operation));
+        let outcome = self.submit_as(attempt.id(), by, received, operation).await;
+        match &outcome {
+            Ok(_) | Err(BusError::Refused(_)) => attempt.settle(),
+            Err(BusError::Log(LogError::OutcomeUnknown { .. })) => {}
+            // Nothing was sent now. An earlier attempt stays as unknown as it was.
+            Err(_) => attempt.end_unsent(),
         }
         outcome
     }
@@ -92,7 +94,8 @@ impl Bus {
             Some(receipt) => receipt,
             None => wait_for_write_lock::wait_for_turn(&self.shared, command).await?,
         };
-        if !receipt.is_progress() {
+        // What a server has acknowledged is durable there: a mirror that loses its end fetches it anew.
+        if self.shared.order.is_none() && !receipt.is_progress() {
             self.shared.sync().await?;
         }
         Ok(receipt)

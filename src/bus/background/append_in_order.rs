@@ -8,7 +8,7 @@ use std::time::Instant;
 use crate::bus::error::BusError;
 use crate::bus::rules::Command;
 use crate::bus::shared::{BusShared, ProposedCommand, Receipt, no_thread};
-use crate::bus::storage::{LogError, Sequenced, SequencedLine, Sequencer};
+use crate::bus::storage::{LINES_AT_ONCE, LogError, Sequenced, SequencedLine, Sequencer};
 use crate::domain::wait_times;
 
 /// Appends a command. The caller has the turn to write.
@@ -88,16 +88,18 @@ pub(crate) fn pull(shared: &BusShared, order: &dyn Sequencer) -> Result<usize, B
         let until = Instant::now() + wait_times::SERVER;
         let (seq, after) = shared.end_of_log();
         let lines = order.lines_from(seq, after, until)?;
-        if lines.is_empty() {
-            return Ok(pulled);
-        }
         for id in lines.iter().flat_map(|line| &line.texts) {
             if !shared.has_text(*id) {
                 shared.durability.put_blob(*id, &order.text(*id, until)?)?;
             }
         }
-        shared.take(&lines)?;
-        pulled += lines.len();
+        if !lines.is_empty() {
+            shared.take(&lines)?;
+            pulled += lines.len();
+        }
+        if lines.len() < LINES_AT_ONCE {
+            return Ok(pulled);
+        }
     }
 }
 

@@ -92,6 +92,7 @@ fn keep_linked(shared: &Weak<BusShared>, order: &dyn Sequencer, mut turn: Option
     let mut keeper =
         Keeper { link: &mut *link, order, watch: HostWatch::default(), last_beat: None };
     let mut trouble = false;
+    let mut told = None;
     loop {
         let Some(shared) = shared.upgrade() else { return };
         if turn.is_none() {
@@ -107,7 +108,7 @@ fn keep_linked(shared: &Weak<BusShared>, order: &dyn Sequencer, mut turn: Option
         }
         shared.is_keeper.store(turn.is_some(), Ordering::Release);
         if turn.is_some() || is_stopped() {
-            let round = keeper.round(&shared);
+            let round = keeper.round(&shared, told);
             if let Err(BusError::Log(LogError::Away { is_down: true, .. })) = &round {
                 shared.server_down_ms.store(clock::since_start_ms(), Ordering::Release);
             }
@@ -123,7 +124,7 @@ fn keep_linked(shared: &Weak<BusShared>, order: &dyn Sequencer, mut turn: Option
             }
         }
         drop(shared);
-        keeper.link.wait_for_news(wait_times::POLL_SERVER);
+        told = keeper.link.wait_for_news(wait_times::POLL_SERVER);
     }
 }
 
@@ -135,13 +136,16 @@ struct Keeper<'a> {
 }
 
 impl Keeper<'_> {
-    /// Renews the lease if that is due, and brings what is new.
-    fn round(&mut self, shared: &BusShared) -> Result<(), BusError> {
+    /// Renews the lease if that is due, and brings what is new. The seq of the next line may have been told.
+    fn round(&mut self, shared: &BusShared, told: Option<u64>) -> Result<(), BusError> {
         let until = Instant::now() + wait_times::HOST_ANSWER;
         let since = self.last_beat.map(|last| last.elapsed());
         let next_seq = if since.is_none_or(|since| since >= wait_times::HOST_BEAT) {
             self.last_beat = Some(Instant::now());
             self.beat(shared, since.unwrap_or_default(), until)?
+        } else if let Some(told) = told {
+            // It may be told late: then more is known here by now.
+            told.max(shared.end_of_log().0)
         } else {
             self.link.next_seq(until)?
         };
@@ -151,7 +155,11 @@ impl Keeper<'_> {
         }
         // A server that knows less is told by what it answers.
         if next_seq != shared.end_of_log().0 {
-            shared.in_turn(|| pull(shared, self.order))?;
+            shared.in_turn(|| match shared.end_of_log().0 == next_seq {
+                // This process has written it meanwhile.
+                true => Ok(0),
+                false => pull(shared, self.order),
+            })?;
         }
         Ok(())
     }

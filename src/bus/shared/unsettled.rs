@@ -11,6 +11,7 @@ use sha2::{Digest as _, Sha256};
 use crate::bus::rules::Operation;
 use crate::domain::ids::{CommandId, SessionId};
 use crate::sys::mutex::lock;
+use crate::sys::random_ids;
 
 /// Later, the same words mean something new. The error of the server names this time, too.
 const REPEATED_WITHIN: Duration = Duration::from_mins(10);
@@ -35,15 +36,21 @@ impl Act {
 pub(crate) struct Unsettled(Mutex<VecDeque<(Act, CommandId, Instant)>>);
 
 impl Unsettled {
-    /// Returns the command by which this was tried before, and forgets it.
-    pub(crate) fn take(&self, act: &Act) -> Option<CommandId> {
+    /// Begins an act, by the command of an earlier attempt whose outcome is unknown, if there is one.
+    pub(crate) fn attempt(&self, act: Act) -> Attempt<'_> {
+        let earlier = self.take(&act);
+        let id = earlier.unwrap_or_else(random_ids::command);
+        Attempt { unsettled: self, act, id, is_repeated: earlier.is_some(), is_unknown: true }
+    }
+
+    fn take(&self, act: &Act) -> Option<CommandId> {
         let mut acts = lock(&self.0);
         acts.retain(|(.., since)| since.elapsed() < REPEATED_WITHIN);
         let at = acts.iter().position(|(known, ..)| known == act)?;
         acts.remove(at).map(|(_, id, _)| id)
     }
 
-    pub(crate) fn keep(&self, act: Act, id: CommandId) {
+    fn keep(&self, act: Act, id: CommandId) {
         let mut acts = lock(&self.0);
         while acts.len() >= MOST {
             acts.pop_front();
@@ -52,21 +59,76 @@ impl Unsettled {
     }
 }
 
+/// An act under way. Unless it is settled, the same act will be the same command: also if nobody waits for its outcome any longer.
+pub(crate) struct Attempt<'a> {
+    unsettled: &'a Unsettled,
+    act: Act,
+    id: CommandId,
+    is_repeated: bool,
+    is_unknown: bool,
+}
+
+impl Attempt<'_> {
+    pub(crate) fn id(&self) -> CommandId {
+        self.id
+    }
+
+    /// Notes that the outcome is known.
+    pub(crate) fn settle(&mut self) {
+        self.is_unknown = false;
+    }
+
+    /// Notes that this attempt had no effect, which says nothing about the earlier ones.
+    pub(crate) fn end_unsent(&mut self) {
+        self.is_unknown = self.is_repeated;
+    }
+}
+
+impl Drop for Attempt<'_> {
+    fn drop(&mut self) {
+        if self.is_unknown {
+            self.unsettled.keep(self.act, self.id);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::domain::member::Label;
-    use crate::sys::random_ids;
+
+    fn lane(by: Option<SessionId>, name: &str) -> Act {
+        Act::of(by, &Operation::ClaimLane(Label::parse(name).unwrap()))
+    }
 
     #[test]
-    fn the_same_act_of_the_same_member_is_the_same_command_once() {
-        let lane = |name: &str| Operation::ClaimLane(Label::parse(name).unwrap());
+    fn the_same_act_of_the_same_member_is_the_same_command_until_its_outcome_is_known() {
         let (ann, ben) = (Some(random_ids::session()), Some(random_ids::session()));
-        let (unsettled, id) = (Unsettled::default(), random_ids::command());
-        unsettled.keep(Act::of(ann, &lane("core")), id);
-        assert_eq!(unsettled.take(&Act::of(ben, &lane("core"))), None);
-        assert_eq!(unsettled.take(&Act::of(ann, &lane("docs"))), None);
-        assert_eq!(unsettled.take(&Act::of(ann, &lane("core"))), Some(id));
-        assert_eq!(unsettled.take(&Act::of(ann, &lane("core"))), None);
+        let unsettled = Unsettled::default();
+        let id = unsettled.attempt(lane(ann, "core")).id();
+        for other in [lane(ben, "core"), lane(ann, "docs")] {
+            let mut attempt = unsettled.attempt(other);
+            assert_ne!(attempt.id(), id);
+            attempt.settle();
+        }
+        let mut unsent = unsettled.attempt(lane(ann, "core"));
+        assert_eq!(unsent.id(), id);
+        unsent.end_unsent();
+        drop(unsent);
+        let mut settled = unsettled.attempt(lane(ann, "core"));
+        assert_eq!(settled.id(), id);
+        settled.settle();
+        drop(settled);
+        assert_ne!(unsettled.attempt(lane(ann, "core")).id(), id);
+    }
+
+    #[test]
+    fn what_was_certainly_not_done_is_a_new_command() {
+        let (ann, unsettled) = (Some(random_ids::session()), Unsettled::default());
+        let mut unsent = unsettled.attempt(lane(ann, "core"));
+        let id = unsent.id();
+        unsent.end_unsent();
+        drop(unsent);
+        assert_ne!(unsettled.attempt(lane(ann, "core")).id(), id);
     }
 }

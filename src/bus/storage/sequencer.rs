@@ -58,12 +58,15 @@ pub struct SequencedLine {
     pub texts: Vec<Uuid>,
 }
 
+/// How many lines a sequencer returns at once: few enough for the memory of one process, as a line may have half a megabyte.
+pub const LINES_AT_ONCE: usize = 64;
+
 /// The common order of a log. All calls wait for a server, so only threads that may block use it.
 pub trait Sequencer: Send + Sync {
     /// Gives a line its place, if it comes next. The same command has one place, however often it is asked for.
     fn put(&self, line: &ProposedLine, until: Instant) -> Result<Sequenced, LogError>;
 
-    /// Returns the next lines from a seq on; none if there are none yet. `after` is the command of the line before it: a server that
+    /// Returns the next lines from a seq on, [`LINES_AT_ONCE`] or, if these are all there are, fewer. `after` is the command of the line before it: a server that
     /// has another one there has lost its newest part.
     fn lines_from(
         &self,
@@ -126,8 +129,8 @@ pub trait HostLink: Send {
     /// Gives the lease back.
     fn leave(&mut self, host: HostId, until: Instant) -> Result<(), LogError>;
 
-    /// Returns once there may be something new, at the latest after a time.
-    fn wait_for_news(&mut self, at_most: Duration);
+    /// Returns once there may be something new, at the latest after a time: the seq of the next line, if it was told.
+    fn wait_for_news(&mut self, at_most: Duration) -> Option<u64>;
 }
 
 /// What is to come next, as far as this process knows.

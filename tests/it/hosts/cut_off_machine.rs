@@ -121,6 +121,12 @@ async fn what_a_model_repeats_because_the_acknowledgement_was_lost_happens_once(
     link.lose_answers();
     let unknown = ben.refused("send_message", words.clone()).await;
     assert!(unknown.contains("it is unknown whether this took effect"), "{unknown}");
+    // A repetition that is certainly not done leaves the first as it is.
+    link.refuse();
+    for _ in 0..2 {
+        let away = ben.refused("send_message", words.clone()).await;
+        assert!(away.contains("cannot be reached"), "{away}");
+    }
     link.heal();
     ben.call("send_message", words.clone()).await;
     ben.call("send_message", json!({ "to": "ann", "content": "the end" })).await;

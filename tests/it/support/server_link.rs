@@ -18,6 +18,8 @@ enum Lost {
     Nothing,
     Answers,
     All,
+    /// Connections are closed, and no new ones are taken.
+    Connections,
 }
 
 pub(crate) struct Link {
@@ -52,6 +54,11 @@ impl Link {
         self.lost.send_replace(Lost::Answers);
     }
 
+    /// Closes all connections, and takes no new ones.
+    pub(crate) fn refuse(&self) {
+        self.lost.send_replace(Lost::Connections);
+    }
+
     /// Closes the connections on which something may have been lost, and carries new ones again.
     pub(crate) fn heal(&self) {
         self.lost.send_replace(Lost::Nothing);
@@ -66,6 +73,9 @@ async fn accept(listener: UnixListener, server: PathBuf, lost: Arc<watch::Sender
 
 /// Carries a connection until one of its ends closes it, or until the way is whole again after it was not.
 async fn carry(client: UnixStream, server: PathBuf, lost: watch::Receiver<Lost>) {
+    if *lost.borrow() == Lost::Connections {
+        return;
+    }
     let Ok(server) = UnixStream::connect(server).await else { return };
     let (from_client, to_client) = client.into_split();
     let (from_server, to_server) = server.into_split();
@@ -74,12 +84,17 @@ async fn carry(client: UnixStream, server: PathBuf, lost: watch::Receiver<Lost>)
         let _ = lost.wait_for(|lost| *lost != Lost::Nothing).await;
         let _ = lost.wait_for(|lost| *lost == Lost::Nothing).await;
     };
-    let questions = pump(from_client, to_server, || *lost.borrow() != Lost::All);
+    let refused = async {
+        let _ = lost.clone().wait_for(|lost| *lost == Lost::Connections).await;
+    };
+    let questions =
+        pump(from_client, to_server, || matches!(*lost.borrow(), Lost::Nothing | Lost::Answers));
     let answers = pump(from_server, to_client, || *lost.borrow() == Lost::Nothing);
     tokio::select! {
         () = questions => {}
         () = answers => {}
         () = healed => {}
+        () = refused => {}
     }
 }
 

@@ -116,7 +116,7 @@ impl HostLink for PostgresLink {
             .run(until, async |client| client.execute(delete, &[team, &host.0]).await.map(drop))
     }
 
-    fn wait_for_news(&mut self, at_most: Duration) {
-        self.connection.wait_for_news(at_most);
+    fn wait_for_news(&mut self, at_most: Duration) -> Option<u64> {
+        self.connection.wait_for_news(at_most)
     }
 }

@@ -11,14 +11,11 @@ use super::server_connection::{Connection, Failed, PAUSE};
 use super::shared_sql::{TIME, channel, signed, unsigned};
 use super::team_clock::TeamClock;
 use crate::bus::storage::{
-    HostLink, LogError, OrderedBy, ProposedLine, Sequenced, SequencedLine, Sequencer,
+    HostLink, LINES_AT_ONCE, LogError, OrderedBy, ProposedLine, Sequenced, SequencedLine, Sequencer,
 };
 use crate::domain::ids::CommandId;
 use crate::domain::time::Tick;
 use crate::sys::mutex::lock;
-
-/// How many lines are read at once: few enough for the memory of one process, as a line may have half a megabyte.
-const LINES: i64 = 64;
 
 /// The order of one team.
 pub struct PostgresOrder {
@@ -113,18 +110,28 @@ impl PostgresOrder {
         })
     }
 
-    /// Compares what the server has before a seq with what is here. Returns the seq of its next line.
-    fn compare(&self, seq: u64, after: Option<CommandId>, until: Instant) -> Result<i64, LogError> {
+    /// Compares what the server has before a seq with what is here, and reads the lines from there on: both in one round trip.
+    fn read(
+        &self,
+        seq: u64,
+        after: Option<CommandId>,
+        until: Instant,
+    ) -> Result<Vec<tokio_postgres::Row>, LogError> {
         let OrderedBy { team, epoch, .. } = &self.order;
-        let select = format!(
+        let compare = format!(
             "SELECT next_seq, epoch, {TIME},
                     (SELECT command FROM cli_team_bridge.log
                      WHERE team = $1 AND seq < $2 ORDER BY seq DESC LIMIT 1)
              FROM cli_team_bridge.head WHERE team = $1"
         );
-        let row = self
-            .connection()
-            .run(until, async |client| client.query_opt(&select, &[team, &signed(seq)]).await)?;
+        let lines = format!(
+            "SELECT seq, line, texts FROM cli_team_bridge.log
+             WHERE team = $1 AND seq >= $2 ORDER BY seq LIMIT {LINES_AT_ONCE}"
+        );
+        let (row, lines) = self.connection().run(until, async |client| {
+            let values: [&(dyn tokio_postgres::types::ToSql + Sync); 2] = [team, &signed(seq)];
+            tokio::try_join!(client.query_opt(&compare, &values), client.query(&lines, &values))
+        })?;
         let lost = |why: String| LogError::ServerLost { team: team.clone(), why };
         let row = row.ok_or_else(|| lost("it does not know the team".to_owned()))?;
         self.clock.note(row.get(2));
@@ -145,7 +152,7 @@ impl PostgresOrder {
         if before != after.map(|command| command.0) {
             return Err(lost(format!("it has other events before event {seq} than this machine")));
         }
-        Ok(next_seq)
+        Ok(lines)
     }
 
     /// Says that the team has ended here, if it was copied into files.
@@ -194,14 +201,7 @@ impl Sequencer for PostgresOrder {
         after: Option<CommandId>,
         until: Instant,
     ) -> Result<Vec<SequencedLine>, LogError> {
-        if self.compare(seq, after, until)? == signed(seq) {
-            return Ok(Vec::new());
-        }
-        let select = "SELECT seq, line, texts FROM cli_team_bridge.log
-                      WHERE team = $1 AND seq >= $2 ORDER BY seq LIMIT $3";
-        let rows = self.connection().run(until, async |client| {
-            client.query(select, &[&self.order.team, &signed(seq), &LINES]).await
-        })?;
+        let rows = self.read(seq, after, until)?;
         let line = |row: &tokio_postgres::Row| SequencedLine {
             seq: unsigned(row.get(0)),
             bytes: row.get(1),

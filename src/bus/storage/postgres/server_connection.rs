@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::future::poll_fn;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -43,12 +44,32 @@ pub(super) struct Connection {
     runtime: Option<Runtime>,
     address: Address,
     session: Option<Session>,
-    /// That something new has come without being asked for.
-    news: Arc<Notify>,
+    /// What has come without being asked for.
+    news: Arc<News>,
     /// Whether the last use had a connection, so that the server may have done what it was asked.
     pub(super) has_asked: bool,
     /// What is to be said to the server at the beginning of each connection.
     pub(super) greeting: Option<String>,
+}
+
+/// What the server tells without being asked: the greatest seq of a next line.
+#[derive(Default)]
+struct News {
+    has_come: Notify,
+    next_seq: AtomicU64,
+}
+
+impl News {
+    fn note(&self, told: &str) {
+        // Whoever tells something else makes this host ask.
+        let next_seq = told.parse().unwrap_or(u64::MAX);
+        self.next_seq.fetch_max(next_seq, Ordering::AcqRel);
+        self.has_come.notify_one();
+    }
+
+    fn take(&self) -> Option<u64> {
+        Some(self.next_seq.swap(0, Ordering::AcqRel)).filter(|seq| *seq > 0)
+    }
 }
 
 /// An open connection. It prepares each statement once, so that a use of it is one round trip.
@@ -264,14 +285,16 @@ impl Connection {
         }
     }
 
-    /// Returns once a notification has come, at the latest after a time.
-    pub(super) fn wait_for_news(&mut self, at_most: Duration) {
-        let Self { runtime: Some(runtime), session, news, .. } = self else { return };
+    /// Returns once a notification has come, at the latest after a time. Returns what it told.
+    pub(super) fn wait_for_news(&mut self, at_most: Duration) -> Option<u64> {
+        let Self { runtime: Some(runtime), session, news, .. } = self else { return None };
         if session.as_ref().is_none_or(|session| session.client.is_closed()) {
-            return runtime.block_on(async { tokio::time::sleep(at_most).await });
+            runtime.block_on(async { tokio::time::sleep(at_most).await });
+            return None;
         }
-        // An error means that nothing came.
-        let _ = runtime.block_on(async { tokio::time::timeout(at_most, news.notified()).await });
+        let told = async { tokio::time::timeout(at_most, news.has_come.notified()).await };
+        runtime.block_on(told).ok()?;
+        news.take()
     }
 
     /// Says why the server, or something on it, must not be used.
@@ -308,7 +331,7 @@ impl Drop for Connection {
 /// Opens a connection, and refuses a server that could lose what it has acknowledged.
 async fn connect(
     config: &Config,
-    news: &Arc<Notify>,
+    news: &Arc<News>,
     greeting: Option<&str>,
 ) -> Result<Session, Failed> {
     find_by_name(config).await?;
@@ -386,14 +409,14 @@ async fn find_by_name(config: &Config) -> Result<(), Failed> {
 }
 
 /// Moves what is sent and received, as long as the connection lasts.
-async fn serve<S, T>(mut connection: Connected<S, T>, news: Arc<Notify>)
+async fn serve<S, T>(mut connection: Connected<S, T>, news: Arc<News>)
 where
     S: AsyncRead + AsyncWrite + Unpin,
     T: AsyncRead + AsyncWrite + Unpin,
 {
     loop {
         match poll_fn(|context| connection.poll_message(context)).await {
-            Some(Ok(AsyncMessage::Notification(_))) => news.notify_one(),
+            Some(Ok(AsyncMessage::Notification(told))) => news.note(told.payload()),
             Some(Ok(_)) => {}
             Some(Err(error)) => {
                 return tracing::debug!("the connection to the server of the bus: {error}");
