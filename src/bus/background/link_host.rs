@@ -155,10 +155,12 @@ impl Keeper<'_> {
         }
         // A server that knows less is told by what it answers.
         if next_seq != shared.end_of_log().0 {
-            shared.in_turn(|| match shared.end_of_log().0 == next_seq {
-                // This process has written it meanwhile.
-                true => Ok(0),
-                false => pull(shared, self.order),
+            shared.in_turn(|| {
+                if shared.end_of_log().0 == next_seq {
+                    // This process has written it meanwhile.
+                    return Ok(0);
+                }
+                pull(shared, self.order)
             })?;
         }
         Ok(())
