@@ -174,7 +174,9 @@ fn race(mut writers: Vec<ChildProcess>) -> Outcome<f64> {
         writer.say("go")?;
     }
     for writer in &mut writers {
-        writer.hear()?;
+        if writer.hear()?.is_empty() {
+            return Err("a writer ended before it had written all".into());
+        }
     }
     Ok(f64::from(WRITERS * RACED) / begun.elapsed().as_secs_f64())
 }

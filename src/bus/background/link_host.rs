@@ -149,20 +149,18 @@ impl Keeper<'_> {
         } else {
             self.link.next_seq(until)?
         };
-        if next_seq > shared.end_of_log().0 {
-            // What another process of this machine has written needs no server.
-            shared.catch_up()?;
-        }
         // A server that knows less is told by what it answers.
-        if next_seq != shared.end_of_log().0 {
-            shared.in_turn(|| {
-                if shared.end_of_log().0 == next_seq {
-                    // This process has written it meanwhile.
-                    return Ok(0);
-                }
-                pull(shared, self.order)
-            })?;
+        if next_seq == shared.end_of_log().0 {
+            return Ok(());
         }
+        shared.in_turn(|| {
+            // What a process of this machine has written, meanwhile too, needs no server.
+            shared.catch_up()?;
+            if next_seq == shared.end_of_log().0 {
+                return Ok(0);
+            }
+            pull(shared, self.order)
+        })?;
         Ok(())
     }
 

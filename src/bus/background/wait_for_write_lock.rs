@@ -59,11 +59,14 @@ fn start(shared: Weak<BusShared>, turn: Arc<dyn WriteTurn>) -> io::Result<mpsc::
     std::thread::Builder::new().name("bus-queue".to_owned()).spawn(move || {
         while let Ok(queued) = inbox.recv() {
             let order = shared.upgrade().and_then(|shared| shared.order.clone());
+            // By the side of an order, another thread writes too: a turn that is granted then may be its own.
             match order {
                 Some(order) => serve_in_order(&shared, &*order, queued),
-                None => serve(&shared, &*turn, queued),
+                None => {
+                    serve(&shared, &*turn, queued);
+                    turn.release();
+                }
             }
-            turn.release();
         }
     })?;
     Ok(sender)

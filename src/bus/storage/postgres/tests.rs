@@ -293,6 +293,32 @@ async fn a_claim_has_one_owner_across_hosts() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_host_that_reads_and_writes_at_once_is_told_of_each_message_that_it_sent() {
+    const HOSTS: usize = 4;
+    const MESSAGES: usize = 60;
+    let Some(team) = tokio::task::block_in_place(Team::start) else { return };
+    let directories: Vec<_> = (0..HOSTS).map(|_| tempfile::tempdir().unwrap()).collect();
+    let mut members = Vec::new();
+    for (number, directory) in directories.iter().enumerate() {
+        members.push(team.open(directory.path()).join_peer(&format!("host-{number}")).await);
+    }
+    let mut sending = Vec::new();
+    for (number, member) in members.into_iter().enumerate() {
+        let to = format!("host-{}", (number + 1) % HOSTS);
+        sending.push(tokio::spawn(async move {
+            for _ in 0..MESSAGES {
+                let sent = send(&member, &to, "hello").await;
+                let is_late = matches!(&sent, Err(BusError::Log(LogError::Busy { .. })));
+                assert!(sent.is_ok() || is_late, "{sent:?}");
+            }
+        }));
+    }
+    for host in sending {
+        host.await.unwrap();
+    }
+}
+
 /// Says what became of an act while the server died and came back. None says that it is to be tried again, also if nobody knows.
 async fn settled<T>(outcome: Result<T, BusError>, begun: Instant) -> Option<T> {
     match outcome {

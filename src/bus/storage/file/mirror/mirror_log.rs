@@ -16,7 +16,10 @@ impl Mirror for FileLog {
     fn hold_turn(&mut self, is_held: bool) -> Result<bool, LogError> {
         let turn = if is_held { self.try_lock()? } else { None };
         let has_it = turn.is_some();
-        if let Some(mirror) = &mut self.mirror {
+        // Who asks in vain must not end the turn of the thread that has it.
+        if has_it == is_held
+            && let Some(mirror) = &mut self.mirror
+        {
             mirror.turn = turn;
         }
         Ok(has_it)
@@ -105,4 +108,34 @@ pub(in crate::bus::storage::file) fn long_texts_of(entry: &Entry) -> Vec<Uuid> {
         })
         .collect();
     ids.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::bus::storage::OrderedBy;
+    use crate::bus::storage::file::{NewOrder, Options};
+    use crate::sys::fs::disk::RealDisk;
+
+    fn mirror(directory: &Path) -> FileLog {
+        // Nothing here asks the server.
+        let server = "host=/nowhere user=bridge dbname=bridge".to_owned();
+        let order = OrderedBy { server, team: "team".to_owned(), epoch: Uuid::nil() };
+        let options = Options { order: NewOrder::Server(order), ..Options::default() };
+        FileLog::open(&directory.join(".claude/bridge"), Arc::new(RealDisk), options).unwrap()
+    }
+
+    #[test]
+    fn who_asks_for_a_held_turn_in_vain_leaves_it_to_its_holder() {
+        let project = tempfile::tempdir().unwrap();
+        let (mut one, mut other) = (mirror(project.path()), mirror(project.path()));
+        assert!(one.hold_turn(true).unwrap());
+        assert!(!one.hold_turn(true).unwrap(), "another thread of its process");
+        assert!(!other.hold_turn(true).unwrap(), "another process");
+        one.hold_turn(false).unwrap();
+        assert!(other.hold_turn(true).unwrap());
+    }
 }
