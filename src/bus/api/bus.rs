@@ -24,7 +24,7 @@ use crate::bus::rules::{Command, DeadSession, Operation};
 use crate::bus::shared::{Act, BusShared, Core, Receipt, no_thread};
 use crate::bus::state::State;
 use crate::bus::storage::session_standing::standing;
-use crate::bus::storage::{Log, LogError, Presence};
+use crate::bus::storage::{Log, Presence};
 use crate::domain::ids::{CallId, CommandId, SessionId};
 use crate::domain::member::Host;
 use crate::domain::time::Now;
@@ -71,11 +71,9 @@ impl Bus {
         // A server may not have acknowledged the same act, which then is the same command.
         let mut attempt = self.shared.unsettled.attempt(Act::of(by, &operation));
         let outcome = self.submit_as(attempt.id(), by, received, operation).await;
-        match &outcome {
-            Ok(_) | Err(BusError::Refused(_)) => attempt.settle(),
-            Err(BusError::Log(LogError::OutcomeUnknown { .. })) => {}
-            // Nothing was sent now. An earlier attempt stays as unknown as it was.
-            Err(_) => attempt.end_unsent(),
+        // After any other error its line may have its place: also if the server was away or this machine's disk was full.
+        if matches!(outcome, Ok(_) | Err(BusError::Refused(_))) {
+            attempt.settle();
         }
         outcome
     }

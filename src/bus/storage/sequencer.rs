@@ -66,8 +66,8 @@ pub trait Sequencer: Send + Sync {
     /// Gives a line its place, if it comes next. The same command has one place, however often it is asked for.
     fn put(&self, line: &ProposedLine, until: Instant) -> Result<Sequenced, LogError>;
 
-    /// Returns the next lines from a seq on, [`LINES_AT_ONCE`] or, if these are all there are, fewer. `after` is the command of the line before it: a server that
-    /// has another one there has lost its newest part.
+    /// Returns the next lines from a seq on, [`LINES_AT_ONCE`] or, if these are all there are, fewer. `after` is the command of the line
+    /// before it: a server that has another one there has lost its newest part.
     fn lines_from(
         &self,
         seq: u64,
