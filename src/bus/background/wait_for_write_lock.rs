@@ -59,13 +59,12 @@ fn start(shared: Weak<BusShared>, turn: Arc<dyn WriteTurn>) -> io::Result<mpsc::
     std::thread::Builder::new().name("bus-queue".to_owned()).spawn(move || {
         while let Ok(queued) = inbox.recv() {
             let order = shared.upgrade().and_then(|shared| shared.order.clone());
-            // By the side of an order, another thread writes too: a turn that is granted then may be its own.
-            match order {
-                Some(order) => serve_in_order(&shared, &*order, queued),
-                None => {
-                    serve(&shared, &*turn, queued);
-                    turn.release();
-                }
+            if let Some(order) = order {
+                serve_in_order(&shared, &*order, queued);
+            } else {
+                serve(&shared, &*turn, queued);
+                // Not where a server keeps the order: the thread that links the host waits for the turn too, and may have just got it.
+                turn.release();
             }
         }
     })?;
