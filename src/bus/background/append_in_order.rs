@@ -2,8 +2,14 @@
 //!
 //! It blocks on the network, so only the bus's own threads do it. Nothing is locked meanwhile but the mirror's write lock, which keeps the
 //! other processes of this machine from asking for the same place.
+//!
+//! An act takes one round trip while nobody else writes. Whoever has lost a race waits for the turn at the server, and is sure of the next
+//! place; and as long as others write in between, it asks for the turn at once.
 
+use std::sync::atomic::Ordering;
 use std::time::Instant;
+
+use uuid::Uuid;
 
 use crate::bus::error::BusError;
 use crate::bus::rules::Command;
@@ -11,7 +17,7 @@ use crate::bus::shared::{BusShared, ProposedCommand, Receipt, no_thread};
 use crate::bus::storage::{LINES_AT_ONCE, LogError, Sequenced, SequencedLine, Sequencer};
 use crate::domain::wait_times;
 
-/// Appends a command. The caller has the turn to write.
+/// Appends a command. The caller has the turn to write among the processes of this machine.
 pub(crate) fn append_in_order(
     shared: &BusShared,
     order: &dyn Sequencer,
@@ -20,48 +26,69 @@ pub(crate) fn append_in_order(
     let until = Instant::now() + wait_times::SERVER;
     order.learn_time(until)?;
     shared.in_turn(|| {
-        let mut receipt = Receipt::default();
-        loop {
-            let outcome = match shared.propose(command)? {
-                ProposedCommand::Line(line) => {
-                    store_texts(shared, order, &line.texts, until)?;
-                    match order.put(&line, until)? {
-                        Sequenced::Accepted => {
-                            let is_command = line.command == command.id;
-                            let line = SequencedLine {
-                                seq: line.seq,
-                                bytes: line.bytes,
-                                texts: line.texts,
-                            };
-                            receipt.events.extend(shared.take(&[line])?);
-                            // Otherwise the line held only due events, and the command comes next.
-                            if is_command {
-                                return Ok(receipt);
-                            }
-                            continue;
-                        }
-                        Sequenced::Behind => None,
-                    }
-                }
-                ProposedCommand::Done => Some(Ok(())),
-                ProposedCommand::Refused(refusal) => Some(Err(BusError::Refused(refusal))),
-            };
-            // What was decided holds if nothing newer has its place.
-            let newer = pull(shared, order)?;
-            match outcome {
-                Some(outcome) if newer == 0 => {
-                    outcome?;
-                    // Its line has its place, though nobody has said so: the acknowledgement was lost.
-                    receipt.events.extend(shared.events_of_done(command.id)?);
-                    return Ok(receipt);
-                }
-                _ if Instant::now() >= until => {
-                    return Err(LogError::Busy { holder: "other machines".to_owned() }.into());
-                }
-                _ => {}
-            }
+        let appended = append_in_turn(shared, order, command, until);
+        if appended.is_err() {
+            order.let_go(until);
         }
+        appended
     })
+}
+
+fn append_in_turn(
+    shared: &BusShared,
+    order: &dyn Sequencer,
+    command: &Command,
+    until: Instant,
+) -> Result<Receipt, BusError> {
+    let (mut receipt, mut stored) = (Receipt::default(), Vec::new());
+    if shared.is_crowded.load(Ordering::Relaxed) {
+        let newer = pull_in_turn(shared, order, until)?;
+        shared.is_crowded.store(newer > 0, Ordering::Relaxed);
+    }
+    loop {
+        let outcome = match shared.propose(command)? {
+            ProposedCommand::Line(line) => {
+                store_texts(shared, order, &line.texts, &mut stored, until)?;
+                match order.put(&line, until)? {
+                    Sequenced::Accepted => {
+                        let is_command = line.command == command.id;
+                        let line =
+                            SequencedLine { seq: line.seq, bytes: line.bytes, texts: line.texts };
+                        receipt.events.extend(shared.take(&[line])?);
+                        // Otherwise the line held only due events, and the command comes next.
+                        if is_command {
+                            return Ok(receipt);
+                        }
+                        continue;
+                    }
+                    Sequenced::Behind => None,
+                }
+            }
+            ProposedCommand::Done => Some(Ok(())),
+            ProposedCommand::Refused(refusal) => Some(Err(BusError::Refused(refusal))),
+        };
+        // What was decided holds if nothing newer has its place.
+        let newer = match &outcome {
+            Some(_) if order.let_go(until) => 0,
+            Some(_) => pull(shared, order)?,
+            None => {
+                shared.is_crowded.store(true, Ordering::Relaxed);
+                pull_in_turn(shared, order, until)?
+            }
+        };
+        match outcome {
+            Some(outcome) if newer == 0 => {
+                outcome?;
+                // Its line has its place, though nobody has said so: the acknowledgement was lost.
+                receipt.events.extend(shared.events_of_done(command.id)?);
+                return Ok(receipt);
+            }
+            _ if Instant::now() >= until => {
+                return Err(LogError::Busy { holder: "other machines".to_owned() }.into());
+            }
+            _ => {}
+        }
+    }
 }
 
 /// Brings the mirror up to what the server has, if the bus is one.
@@ -88,30 +115,67 @@ pub(crate) fn pull(shared: &BusShared, order: &dyn Sequencer) -> Result<usize, B
         let until = Instant::now() + wait_times::SERVER;
         let (seq, after) = shared.end_of_log();
         let lines = order.lines_from(seq, after, until)?;
-        for id in lines.iter().flat_map(|line| &line.texts) {
-            if !shared.has_text(*id) {
-                shared.durability.put_blob(*id, &order.text(*id, until)?)?;
-            }
-        }
-        if !lines.is_empty() {
-            shared.take(&lines)?;
-            pulled += lines.len();
-        }
+        take(shared, order, &lines)?;
+        pulled += lines.len();
         if lines.len() < LINES_AT_ONCE {
             return Ok(pulled);
         }
     }
 }
 
+/// Waits for the turn among all machines, so that the next line that is put gets its place, and brings the mirror up to what the server
+/// has. Who has missed much, or gets no turn in time, is without it. Returns the number of new lines.
+fn pull_in_turn(
+    shared: &BusShared,
+    order: &dyn Sequencer,
+    until: Instant,
+) -> Result<usize, BusError> {
+    let (seq, after) = shared.end_of_log();
+    let lines = order.take_turn(seq, after, until)?;
+    match lines {
+        Some(lines) if lines.len() < LINES_AT_ONCE => {
+            take(shared, order, &lines)?;
+            Ok(lines.len())
+        }
+        _ => {
+            order.let_go(until);
+            pull(shared, order)
+        }
+    }
+}
+
+/// Takes lines into the mirror, their long texts first.
+fn take(
+    shared: &BusShared,
+    order: &dyn Sequencer,
+    lines: &[SequencedLine],
+) -> Result<(), BusError> {
+    for id in lines.iter().flat_map(|line| &line.texts) {
+        if !shared.has_text(*id) {
+            let until = Instant::now() + wait_times::SERVER;
+            shared.durability.put_blob(*id, &order.text(*id, until)?)?;
+        }
+    }
+    if !lines.is_empty() {
+        shared.take(lines)?;
+    }
+    Ok(())
+}
+
+/// Stores the long texts that a line names, unless they are stored.
 fn store_texts(
     shared: &BusShared,
     order: &dyn Sequencer,
-    texts: &[uuid::Uuid],
+    texts: &[Uuid],
+    stored: &mut Vec<Uuid>,
     until: Instant,
 ) -> Result<(), BusError> {
     for id in texts {
-        let text = shared.core().log.get_blob(*id)?;
-        order.put_text(*id, &text, until)?;
+        if !stored.contains(id) {
+            let text = shared.core().log.get_blob(*id)?;
+            order.put_text(*id, &text, until)?;
+            stored.push(*id);
+        }
     }
     Ok(())
 }

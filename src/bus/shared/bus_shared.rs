@@ -36,6 +36,8 @@ pub(crate) struct BusShared {
     pub(crate) is_linking: AtomicBool,
     /// Whether this process has the turn to link its host to the others.
     pub(crate) is_keeper: AtomicBool,
+    /// Whether other machines write between the acts of this process, so that it had better wait for its turn than race with them.
+    pub(crate) is_crowded: AtomicBool,
     /// When this process last saw that the server is down, in milliseconds since the machine was started; 0 if never.
     pub(crate) server_down_ms: AtomicU64,
     /// What members may repeat, because a server has not acknowledged it.
@@ -57,6 +59,7 @@ impl BusShared {
             queue: Mutex::default(),
             is_linking: AtomicBool::new(false),
             is_keeper: AtomicBool::new(false),
+            is_crowded: AtomicBool::new(false),
             server_down_ms: AtomicU64::new(0),
             unsettled: Unsettled::default(),
             trouble: ReadTrouble::default(),

@@ -75,7 +75,21 @@ pub trait Sequencer: Send + Sync {
         until: Instant,
     ) -> Result<Vec<SequencedLine>, LogError>;
 
-    /// Stores a long text, before the line that names it.
+    /// Waits for the turn among all machines, and returns the next lines from a seq on, as [`lines_from`](Self::lines_from) does. As long
+    /// as it is held, only the holder's line gets a place: whoever has lost a race is sure of the next. None if it did not come in time.
+    ///
+    /// The next [`put`](Self::put) ends it, and [`let_go`](Self::let_go) does. The server takes it from a holder that stands still.
+    fn take_turn(
+        &self,
+        seq: u64,
+        after: Option<CommandId>,
+        until: Instant,
+    ) -> Result<Option<Vec<SequencedLine>>, LogError>;
+
+    /// Gives the turn back, if it is held. Says whether it was: then nobody's line has got a place since the lines were read.
+    fn let_go(&self, until: Instant) -> bool;
+
+    /// Stores a long text, before the line that names it. It ends the turn, so that the text stays whatever becomes of that.
     fn put_text(&self, id: Uuid, text: &str, until: Instant) -> Result<(), LogError>;
 
     /// Reads a long text.

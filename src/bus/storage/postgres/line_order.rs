@@ -1,8 +1,10 @@
 //! The order of a team's lines in PostgreSQL.
 
 use std::sync::{Mutex, MutexGuard};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use sha2::{Digest, Sha256};
+use tokio_postgres::Row;
 use tokio_postgres::error::SqlState;
 use uuid::Uuid;
 
@@ -17,12 +19,34 @@ use crate::domain::ids::CommandId;
 use crate::domain::time::Tick;
 use crate::sys::mutex::lock;
 
+/// How long a holder of the turn may be silent, until the server ends its connection: it reads a line or two meanwhile and decides, which
+/// takes a millisecond, or stands still.
+const SILENT_IN_TURN: Duration = Duration::from_secs(1);
+
+/// How long one attempt waits for the turn: longer than one silent holder has it.
+const WAIT_FOR_TURN: Duration = Duration::from_millis(1_500);
+
+/// The first of the two numbers of a team's advisory lock, so that it is no other program's: `turn`.
+const TURN: i32 = 0x7475_726e;
+
+/// What the server says if a line got no place, and another attempt may get one.
+const NOTHING_PUT: [SqlState; 3] = [
+    // The command has a place already.
+    SqlState::UNIQUE_VIOLATION,
+    // Another machine had the turn for longer than this role may wait for a lock.
+    SqlState::LOCK_NOT_AVAILABLE,
+    // Another use of the connection failed in the turn, which ends by that.
+    SqlState::IN_FAILED_SQL_TRANSACTION,
+];
+
 /// The order of one team.
 pub struct PostgresOrder {
     connection: Mutex<Connection>,
     order: OrderedBy,
     clock: TeamClock,
     put: String,
+    /// Begins the turn. The lock lets the waiting in one after another, which a locked row does not.
+    begin_turn: String,
 }
 
 impl PostgresOrder {
@@ -39,8 +63,17 @@ impl PostgresOrder {
              INSERT INTO cli_team_bridge.log (team, seq, command, line, texts)
              SELECT team, $2, $4, $5, $6 FROM moved RETURNING {TIME}"
         );
-        let clock = TeamClock::default();
-        Ok(Self { connection: Mutex::new(connection), order: order.clone(), clock, put })
+        let begin_turn = format!(
+            "BEGIN ISOLATION LEVEL READ COMMITTED;
+             SET LOCAL idle_in_transaction_session_timeout = {};
+             SET LOCAL lock_timeout = {};
+             SELECT pg_advisory_xact_lock({TURN}, {});",
+            SILENT_IN_TURN.as_millis(),
+            WAIT_FOR_TURN.as_millis(),
+            number_of(&order.team),
+        );
+        let (connection, clock) = (Mutex::new(connection), TeamClock::default());
+        Ok(Self { connection, order: order.clone(), clock, put, begin_turn })
     }
 
     fn connection(&self) -> MutexGuard<'_, Connection> {
@@ -74,8 +107,18 @@ impl PostgresOrder {
             // A statement of its own, after the commit: inside of it, all commits would wait for one lock. It travels with the first.
             let told: [&(dyn tokio_postgres::types::ToSql + Sync); 2] = [&of_team, &told];
             let tell = client.execute("SELECT pg_notify($1, $2)", &told);
+            let put = async {
+                if client.is_in_turn.get() {
+                    // Prepared before, so that it is sent before the other.
+                    client.prepared(&self.put).await?;
+                    client.is_in_turn.set(false);
+                    let (put, ()) = tokio::try_join!(put, client.batch_execute("COMMIT"))?;
+                    return Ok(put);
+                }
+                put.await
+            };
             let (mut put, mut tell) = (std::pin::pin!(put), std::pin::pin!(tell));
-            // Nobody waits for the answer to the second.
+            // Nobody waits for the answer to the last.
             tokio::select! {
                 biased;
                 done = &mut put => done,
@@ -88,10 +131,7 @@ impl PostgresOrder {
                 self.clock.note(row.get(0));
                 Ok(Sequenced::Accepted)
             }
-            // The command has a place already.
-            Err(Failed::Server(error)) if error.code() == Some(&SqlState::UNIQUE_VIOLATION) => {
-                Ok(Sequenced::Behind)
-            }
+            Err(failed) if failed.is_any(&NOTHING_PUT) => Ok(Sequenced::Behind),
             Err(failed) => Err(failed),
         }
     }
@@ -110,28 +150,59 @@ impl PostgresOrder {
         })
     }
 
-    /// Compares what the server has before a seq with what is here, and reads the lines from there on: both in one round trip.
+    /// Compares what the server has before a seq with what is here, and reads the lines from there on: both in one round trip, after
+    /// `begin`, if there is one. None if another machine kept the turn.
     fn read(
         &self,
+        begin: Option<&str>,
         seq: u64,
         after: Option<CommandId>,
         until: Instant,
-    ) -> Result<Vec<tokio_postgres::Row>, LogError> {
-        let OrderedBy { team, epoch, .. } = &self.order;
+    ) -> Result<Option<Vec<Row>>, LogError> {
+        let OrderedBy { team, .. } = &self.order;
+        let lock = if begin.is_some() { "FOR NO KEY UPDATE" } else { "" };
         let compare = format!(
             "SELECT next_seq, epoch, {TIME},
                     (SELECT command FROM cli_team_bridge.log
                      WHERE team = $1 AND seq < $2 ORDER BY seq DESC LIMIT 1)
-             FROM cli_team_bridge.head WHERE team = $1"
+             FROM cli_team_bridge.head WHERE team = $1 {lock}"
         );
         let lines = format!(
             "SELECT seq, line, texts FROM cli_team_bridge.log
              WHERE team = $1 AND seq >= $2 ORDER BY seq LIMIT {LINES_AT_ONCE}"
         );
-        let (row, lines) = self.connection().run(until, async |client| {
+        let read = self.connection().run(until, async |client| {
             let values: [&(dyn tokio_postgres::types::ToSql + Sync); 2] = [team, &signed(seq)];
-            tokio::try_join!(client.query_opt(&compare, &values), client.query(&lines, &values))
+            let begun = async {
+                let Some(begin) = begin else { return Ok(()) };
+                let again = if client.is_in_turn.replace(true) { "ROLLBACK;" } else { "" };
+                client.batch_execute(&format!("{again}{begin}")).await
+            };
+            let read = tokio::try_join!(
+                begun,
+                client.query_opt(&compare, &values),
+                client.query(&lines, &values)
+            );
+            match read {
+                Ok(((), row, lines)) => Ok(Some((row, lines))),
+                Err(error) if begin.is_some() && is_too_long(&error) => Ok(None),
+                Err(error) => Err(error),
+            }
         })?;
+        let Some((row, lines)) = read else { return Ok(None) };
+        self.check(row.as_ref(), seq, after, until)?;
+        Ok(Some(lines))
+    }
+
+    /// Fails if the server has lost what is here.
+    fn check(
+        &self,
+        row: Option<&Row>,
+        seq: u64,
+        after: Option<CommandId>,
+        until: Instant,
+    ) -> Result<(), LogError> {
+        let OrderedBy { team, epoch, .. } = &self.order;
         let lost = |why: String| LogError::ServerLost { team: team.clone(), why };
         let row = row.ok_or_else(|| lost("it does not know the team".to_owned()))?;
         self.clock.note(row.get(2));
@@ -152,7 +223,7 @@ impl PostgresOrder {
         if before != after.map(|command| command.0) {
             return Err(lost(format!("it has other events before event {seq} than this machine")));
         }
-        Ok(lines)
+        Ok(())
     }
 
     /// Says that the team has ended here, if it was copied into files.
@@ -166,6 +237,22 @@ impl PostgresOrder {
         let row = row.ok().flatten()?;
         Some(LogError::CopiedAway { team: team.clone(), host: row.get(0) })
     }
+}
+
+/// Says whether a wait for the turn was too long: for it, or for what this role may do.
+fn is_too_long(error: &tokio_postgres::Error) -> bool {
+    let too_long = [&SqlState::LOCK_NOT_AVAILABLE, &SqlState::QUERY_CANCELED];
+    error.code().is_some_and(|code| too_long.contains(&code))
+}
+
+fn line(row: &Row) -> SequencedLine {
+    SequencedLine { seq: unsigned(row.get(0)), bytes: row.get(1), texts: row.get(2) }
+}
+
+/// Returns a number of a team. Two teams with the same only wait for each other.
+fn number_of(team: &str) -> i32 {
+    let digest = Sha256::digest(team.as_bytes());
+    i32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]])
 }
 
 impl Sequencer for PostgresOrder {
@@ -201,16 +288,41 @@ impl Sequencer for PostgresOrder {
         after: Option<CommandId>,
         until: Instant,
     ) -> Result<Vec<SequencedLine>, LogError> {
-        let rows = self.read(seq, after, until)?;
-        let line = |row: &tokio_postgres::Row| SequencedLine {
-            seq: unsigned(row.get(0)),
-            bytes: row.get(1),
-            texts: row.get(2),
-        };
-        Ok(rows.iter().map(line).collect())
+        let rows = self.read(None, seq, after, until)?;
+        Ok(rows.unwrap_or_default().iter().map(line).collect())
+    }
+
+    fn take_turn(
+        &self,
+        seq: u64,
+        after: Option<CommandId>,
+        until: Instant,
+    ) -> Result<Option<Vec<SequencedLine>>, LogError> {
+        let rows = self.read(Some(&self.begin_turn), seq, after, until);
+        if !matches!(rows, Ok(Some(_))) {
+            self.let_go(until);
+        }
+        Ok(rows?.map(|rows| rows.iter().map(line).collect()))
+    }
+
+    fn let_go(&self, until: Instant) -> bool {
+        let mut connection = self.connection();
+        if !connection.is_in_turn() {
+            return false;
+        }
+        let ended = connection.attempt(until, async |client| {
+            let was_in_turn = client.is_in_turn.take();
+            // Without the turn, by a new connection, there is nothing to end.
+            client.batch_execute(if was_in_turn { "ROLLBACK" } else { "" }).await?;
+            Ok(was_in_turn)
+        });
+        // After a failure the connection is closed, or the next use finds that it is.
+        ended.unwrap_or(false)
     }
 
     fn put_text(&self, id: Uuid, text: &str, until: Instant) -> Result<(), LogError> {
+        // In the transaction of the turn it would be lost with the turn, and a line that is put after that would name nothing.
+        self.let_go(until);
         let insert = "INSERT INTO cli_team_bridge.text (team, id, text) VALUES ($1, $2, $3)
                       ON CONFLICT DO NOTHING";
         self.connection().run(until, async |client| {

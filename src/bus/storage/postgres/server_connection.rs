@@ -3,7 +3,7 @@
 //! It has a runtime of its own on the calling thread: whoever uses it may block. Every use has a deadline, because a server that was
 //! stopped keeps its connections open and answers nothing.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::future::poll_fn;
 use std::io;
@@ -76,12 +76,14 @@ impl News {
 pub(super) struct Session {
     client: Client,
     statements: RefCell<HashMap<String, Statement>>,
+    /// Whether a transaction is open in which the turn among all machines is held, or waited for.
+    pub(super) is_in_turn: Cell<bool>,
 }
 
 type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 impl Session {
-    async fn prepared(&self, sql: &str) -> Result<Statement, tokio_postgres::Error> {
+    pub(super) async fn prepared(&self, sql: &str) -> Result<Statement, tokio_postgres::Error> {
         if let Some(statement) = self.statements.borrow().get(sql) {
             return Ok(statement.clone());
         }
@@ -184,6 +186,11 @@ impl Failed {
         is_not_there || error.code().is_some_and(|code| stops.contains(&code))
     }
 
+    /// Says whether the server answered with one of these errors.
+    pub(super) fn is_any(&self, states: &[SqlState]) -> bool {
+        matches!(self, Self::Server(error) if error.code().is_some_and(|code| states.contains(code)))
+    }
+
     /// Says whether the server has certainly not done what it was asked.
     pub(super) fn is_refused(&self) -> bool {
         !self.may_pass()
@@ -276,6 +283,12 @@ impl Connection {
             tokio::time::timeout_at(until.into(), work).await
         });
         done.unwrap_or(Err(Failed::Late))
+    }
+
+    /// Says whether the open connection has the turn, or waits for it.
+    pub(super) fn is_in_turn(&self) -> bool {
+        let open = self.session.as_ref().filter(|session| !session.client.is_closed());
+        open.is_some_and(|session| session.is_in_turn.get())
     }
 
     /// Lets time pass before another attempt.
@@ -378,7 +391,7 @@ async fn connect(
     if let Some(greeting) = greeting {
         client.batch_execute(greeting).await?;
     }
-    Ok(Session { client, statements: RefCell::default() })
+    Ok(Session { client, statements: RefCell::default(), is_in_turn: Cell::default() })
 }
 
 /// Looks whether the name of the server's machine leads anywhere: by connecting alone, a name that nobody answers for looks like a server
