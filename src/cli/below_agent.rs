@@ -20,7 +20,7 @@ const WHY: &str = "this process was started by an agent of a team (BRIDGE_RUN is
                    an orchestrator of the bridge is among its ancestors)";
 
 /// The commands that lead a team, and so adopt the orphans of its agents.
-const LEADS: [&str; 3] = ["orchestrator", "run", "doctor"];
+const LEADS: [&str; 4] = ["orchestrator", "run", "host", "doctor"];
 
 /// Why a command is refused where the ancestors cannot be seen.
 const BLIND: &str = "this process cannot see its ancestors, so an agent of a team may have started \

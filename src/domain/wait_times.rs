@@ -37,6 +37,10 @@ pub const CONSENT: Duration = Duration::from_secs(MAX_ASSIGN_WAIT_SECONDS);
 /// `cancel_task` and `cancel_workflow` wait for the agent's own confirmation: real agents take a tenth of a second.
 pub const CANCEL_ANSWER: Duration = Duration::from_secs(3);
 
+/// `assign_task` waits for a host to start an agent: it announces it on the bus, which takes a second where that is busy, before any
+/// process exists.
+pub const HOST_STARTS: Duration = Duration::from_secs(15);
+
 /// The promise of `kill_agent`: SIGTERM, 5 s, SIGKILL, and the time to see that the agent is gone.
 pub const KILL_AGENT: Duration = Duration::from_secs(10);
 

@@ -11,6 +11,8 @@ use crate::domain::limits;
 use crate::domain::member::SessionNumber;
 use crate::domain::missing_program::MissingProgram;
 use crate::domain::name::{Name, NameError};
+use crate::domain::text::listed::listed;
+use crate::domain::wait_times;
 
 #[derive(Debug, thiserror::Error)]
 pub enum TeamError {
@@ -42,6 +44,9 @@ pub enum TeamError {
     /// The name for a new agent is not valid.
     #[error(transparent)]
     Name(#[from] NameError),
+    /// No agent was started on another host.
+    #[error(transparent)]
+    Host(#[from] HostError),
     /// The working directory is not valid.
     #[error(
         "cwd {given:?} {problem}: name a directory inside the project, relative to its root, or in a worktree of its repository"
@@ -82,6 +87,36 @@ pub enum TeamError {
         /// How long the bridge waited.
         after: Duration,
     },
+}
+
+/// Why no agent was started on another host.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HostError {
+    #[error("no host `{host}` starts agents for this team{}", others(.known))]
+    Unknown {
+        host: String,
+        /// The others, with what they offer.
+        known: Vec<String>,
+    },
+    #[error("`{bridge}` did not start the agent: {why}")]
+    Refused { bridge: Name, why: String },
+    #[error("`{bridge}` has left: list_agents shows which hosts are there")]
+    Gone { bridge: Name },
+    #[error(
+        "`{bridge}` did not answer in {} s: its machine may be overloaded or cut off. Nothing was started",
+        wait_times::HOST_STARTS.as_secs()
+    )]
+    Silent { bridge: Name },
+    /// The host's own user has not offered it.
+    #[error("that is not offered to this machine")]
+    NotOffered,
+}
+
+fn others(known: &[String]) -> String {
+    match known {
+        [] => ": `cli-team-bridge host --for …` there offers it".to_owned(),
+        known => format!(": there are {}", listed(known, "and")),
+    }
 }
 
 fn known(nearest: &[String], profiles: &[String]) -> String {

@@ -7,8 +7,8 @@ use super::{
     Created, Described, Finished, Followed, Joined, LaneMoved, LeadTaken, MessageAcknowledged,
     MessageHeld, MessageRelayed, MessageSent, PermissionAnswered, PermissionAsked, ProjectsListed,
     ProvenClaim, ReceiptsTold, RequestOpened, Resumed, Runs, Skip, Starting, StepApproved,
-    StepAsked, StepEnded, StepExpanded, StepReturned, StepStarted, TaskAssigned, ThreadResolved,
-    UnheardClaim,
+    StepAsked, StepEnded, StepExpanded, StepReturned, StepStarted, TaskAssigned, TaskPlaced,
+    ThreadResolved, UnheardClaim,
 };
 use crate::domain::access_key::{KeyHash, KeyScope};
 use crate::domain::ids::{
@@ -16,7 +16,7 @@ use crate::domain::ids::{
 };
 use crate::domain::is_zero::is_zero;
 use crate::domain::limits::TeamLimits;
-use crate::domain::member::{Activity, Departure, Label, Tools, Traits};
+use crate::domain::member::{Activity, Departure, HostOffer, Label, Tools, Traits};
 use crate::domain::messaging::{Arbiter, DeliveryMethod};
 use crate::domain::name::Name;
 use crate::domain::task::result::Usage;
@@ -213,6 +213,19 @@ pub enum Event {
     RequestCompleted { id: RequestId, message: MessageId },
     /// A request has ended without an answer.
     RequestExpired { id: RequestId },
+    /// A session starts agents on its machine for others, from now on.
+    HostOffered { session: SessionId, offer: HostOffer, skip: Skip },
+    /// See [`TaskPlaced`].
+    TaskPlaced(TaskPlaced),
+    /// A placed task waits no longer, and no agent does it.
+    PlacementEnded {
+        id: TaskId,
+        /// The session that has asked.
+        asker: SessionId,
+        /// The reason, for whoever has asked.
+        why: String,
+        skip: Skip,
+    },
     /// See [`TaskAssigned`].
     TaskAssigned(TaskAssigned),
     /// The turn of a task begins.

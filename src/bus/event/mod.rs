@@ -31,7 +31,7 @@ pub use self::messages::{
 pub use self::permissions::{PermissionAnswered, PermissionAsked, Question};
 pub use self::requests::{ProvenClaim, RequestOpened, UnheardClaim};
 pub use self::skippable::Skip;
-pub use self::tasks::{Finished, TaskAssigned, TaskReport};
+pub use self::tasks::{Finished, TaskAssigned, TaskPlaced, TaskReport};
 pub use self::workflows::{
     Created, Resumed, StepApproved, StepAsked, StepEnded, StepExpanded, StepReturned, StepStarted,
 };

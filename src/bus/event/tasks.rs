@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Body;
+use super::{Body, Skip};
 use crate::domain::ids::{SessionId, TaskId, WorkflowId};
 use crate::domain::messaging::Priority;
 use crate::domain::name::Name;
@@ -33,6 +33,34 @@ pub struct TaskAssigned {
     /// Its place in the queue of the agent.
     #[serde(default, skip_serializing_if = "Priority::is_normal")]
     pub priority: Priority,
+}
+
+/// A task is to be done by a new agent on another host: its bridge starts the agent, or refuses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskPlaced {
+    /// The id that the task gets.
+    pub id: TaskId,
+    /// The session of the host's bridge.
+    pub with: SessionId,
+    /// The session that asks, and its name.
+    pub asker: SessionId,
+    pub by: Name,
+    /// The profile of the agent.
+    pub profile: Name,
+    pub prompt: Body,
+    /// The name of the agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<Name>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Where the agent works, relative to the host's own checkout.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permissions: Option<Policy>,
+    #[serde(default, skip_serializing_if = "Priority::is_normal")]
+    pub priority: Priority,
+    pub skip: Skip,
 }
 
 /// A task has ended.

@@ -14,6 +14,7 @@ impl Event {
                 [&opened.description].into_iter().chain(context).collect()
             }
             Self::TaskAssigned(assigned) => vec![&assigned.prompt],
+            Self::TaskPlaced(placed) => vec![&placed.prompt],
             Self::TaskFinished(finished) => {
                 let details = finished.report.details.as_ref();
                 [&finished.output].into_iter().chain(details).collect()
@@ -75,6 +76,8 @@ impl Event {
             | Self::RequestReminded { .. }
             | Self::RequestHandedOver { .. }
             | Self::RequestFailed { .. }
+            | Self::HostOffered { .. }
+            | Self::PlacementEnded { .. }
             | Self::TaskStarted { .. }
             | Self::TaskResumed { .. }
             | Self::TaskCancelAsked { .. }

@@ -114,6 +114,7 @@ pub(super) fn task() -> NewTask {
         permissions: None,
         priority: Priority::Normal,
         step: None,
+        placed: None,
     }
 }
 

@@ -33,8 +33,8 @@ mod tests;
 
 pub use self::command::{
     Approval, Arriving, AskedFirst, Broken, ClaimUpdate, Command, Crossing, DeadSession,
-    Description, Ending, HumanWish, NameChoice, NewAgent, NewItems, NewKey, NewMember, NewQuestion,
-    NewTask, NewWorkflow, NotRelayed, Operation, PermissionReply, Pick,
+    Description, Ending, HumanWish, NameChoice, NewAgent, NewItems, NewKey, NewMember,
+    NewPlacement, NewQuestion, NewTask, NewWorkflow, NotRelayed, Operation, PermissionReply, Pick,
 };
 pub use self::decide::decide;
 pub use self::members::session_summary::is_needed as is_summary_needed;
@@ -42,5 +42,5 @@ pub use self::messages::{check_envelope, known_member};
 pub(super) use self::messages::{is_proven_by_name, picked, unprinted_by_hooks};
 pub use self::nobody_fits::{NobodyFits, UnknownProject};
 pub use self::outward::id_there;
-pub use self::refusal::Refusal;
+pub use self::refusal::{PlacementRefusal, Refusal};
 pub(super) use self::sessions_to_wake::concerned;

@@ -1,11 +1,13 @@
 //! Why a command is refused, in sentences that a model can act on.
 
 mod phrases;
+mod placement_refusal;
 
 use self::phrases::{
     attachments, circle, ended_hint, nearest_hint, reference, standing, too_many_wait, who_may,
     whose, with_article, words,
 };
+pub use self::placement_refusal::PlacementRefusal;
 use super::nobody_fits::{NobodyFits, UnknownProject};
 use crate::domain::ids::{
     IdError, KeyId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
@@ -39,6 +41,8 @@ pub enum Refusal {
     /// The text is no id.
     #[error(transparent)]
     Id(#[from] IdError),
+    #[error(transparent)]
+    Placement(#[from] PlacementRefusal),
     /// The answer comes from a process of the agent that asks.
     #[error(
         "`{id}` was asked by the agent that started this session; an agent cannot answer its own \

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::bus::event::{
     Addressees, AnswerWritten, Created, Event, MessageSent, PermissionAnswered, PermissionAsked,
-    RequestOpened, Resumed, StepApproved, StepEnded, UnheardClaim,
+    RequestOpened, Resumed, StepApproved, StepEnded, TaskAssigned, UnheardClaim,
 };
 use crate::bus::state::State;
 use crate::domain::ids::{MessageId, PermissionId, SessionId, TaskId, WorkflowId};
@@ -48,7 +48,12 @@ pub(in crate::bus) fn concerned(state: &State, events: &[Event]) -> BTreeSet<Ses
             | Event::MemberBack { .. } => {
                 all.extend(state.view_keepers());
             }
-            Event::TaskAssigned(assigned) => add_session(state, assigned.session, &mut all),
+            Event::TaskAssigned(assigned) => {
+                add_session(state, assigned.session, &mut all);
+                add_distant_assigner(state, assigned, &mut all);
+            }
+            Event::TaskPlaced(placed) => add_session(state, placed.with, &mut all),
+            Event::PlacementEnded { asker, .. } => add_session(state, *asker, &mut all),
             Event::TaskCancelAsked { id, .. }
             | Event::TaskStarted { id }
             | Event::TaskResumed { id } => add_task(state, id, &mut all),
@@ -108,6 +113,7 @@ pub(in crate::bus) fn concerned(state: &State, events: &[Event]) -> BTreeSet<Ses
             | Event::StepEnded(_)
             | Event::WorkflowEnded { .. }
             // A server looks at the state when it is given a key.
+            | Event::HostOffered { .. }
             | Event::KeyMade { .. }
             | Event::KeyRevoked { .. }
             | Event::WebhookSent { .. }
@@ -119,6 +125,14 @@ pub(in crate::bus) fn concerned(state: &State, events: &[Event]) -> BTreeSet<Ses
         }
     }
     all
+}
+
+/// Whoever has placed a task waits until the host's bridge has assigned it.
+fn add_distant_assigner(state: &State, assigned: &TaskAssigned, all: &mut BTreeSet<SessionId>) {
+    let owner = state.session(assigned.session).and_then(|agent| agent.owner);
+    if owner.is_some_and(|owner| state.offer_of(owner).is_some()) {
+        add_name(state, &assigned.by, all);
+    }
 }
 
 /// A message to another project concerns those who take it there.

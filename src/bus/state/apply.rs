@@ -116,6 +116,9 @@ impl State {
             | Event::RequestFailed { .. }
             | Event::RequestCompleted { .. }
             | Event::RequestExpired { .. } => self.request_event(event, at),
+            Event::HostOffered { .. } | Event::TaskPlaced(_) | Event::PlacementEnded { .. } => {
+                self.placement_event(event, at);
+            }
             Event::TaskAssigned(assigned) => self.task_assigned(assigned, at),
             Event::TaskStarted { id } | Event::TaskResumed { id } => self.task_started(id, at),
             Event::TaskCancelAsked { id, by, human } => self.task_cancel_asked(id, by, *human),

@@ -8,13 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AccessKey, AwaitedAnswer, ChunkedLarge, Conflict, Due, EndedSession, Member, Message,
-    OtherProjects, Permission, Request, Run, Session, Task, Timers, Unanswered, Watch, Workflow,
+    OtherProjects, Permission, Placement, Request, Run, Session, Task, Timers, Unanswered, Watch,
+    Workflow,
 };
 use crate::domain::ids::{
     CommandId, KeyId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
 use crate::domain::limits::TeamLimits;
-use crate::domain::member::{Host, Label, SessionNumber};
+use crate::domain::member::{Host, HostOffer, Label, SessionNumber};
 use crate::domain::messaging::Arbiter;
 use crate::domain::name::Name;
 use crate::domain::time::Now;
@@ -65,6 +66,14 @@ pub struct State {
     /// Tasks that have not ended, and the last ended ones.
     pub(in crate::bus) tasks: ChunkedLarge<TaskId, Task>,
     pub(in crate::bus) ended_tasks: VecDeque<TaskId>,
+    /// What the bridges of hosts offer.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(in crate::bus) offers: BTreeMap<SessionId, HostOffer>,
+    /// Tasks that wait for a host to start their agents, and why the last such were not begun.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(in crate::bus) placements: BTreeMap<TaskId, Placement>,
+    #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
+    pub(in crate::bus) unplaced: VecDeque<(TaskId, String)>,
     /// Questions for permission: the open ones, and the last answered.
     #[serde(default)]
     pub(in crate::bus) permissions: BTreeMap<PermissionId, Permission>,

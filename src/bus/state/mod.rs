@@ -40,7 +40,7 @@ pub use self::other_projects::{Arrived, Crossed, OtherProjects};
 pub use self::permissions::{Permission, PermissionAnswer};
 pub(super) use self::requests::Unanswered;
 pub use self::requests::{Claim, Lease, Request};
-pub use self::tasks::Task;
+pub use self::tasks::{Placement, Task};
 pub use self::timers::Due;
 pub(super) use self::timers::Timers;
 pub use self::workflows::{Readiness, StepRun, Workflow};

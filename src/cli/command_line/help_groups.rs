@@ -8,7 +8,7 @@ use clap::Command;
 const GROUPS: [(&str, &[&str]); 4] = [
     (
         "For you",
-        &["setup", "doctor", "run", "trust", "notify", "key", "demo", "completions", "man"],
+        &["setup", "doctor", "run", "host", "trust", "notify", "key", "demo", "completions", "man"],
     ),
     (
         "To see your team",

@@ -15,6 +15,7 @@ use crate::cli::commands::completions::CompletionsArguments;
 use crate::cli::commands::demo::DemoArguments;
 use crate::cli::commands::doctor::DoctorArguments;
 use crate::cli::commands::hook::HookArguments;
+use crate::cli::commands::host::HostArguments;
 use crate::cli::commands::key::KeyArguments;
 use crate::cli::commands::look::{
     LogArguments, MessagesArguments, SearchArguments, StatusArguments, TaskArguments,
@@ -55,6 +56,8 @@ pub(super) enum Command {
     Peer(PeerArguments),
     /// Run a workflow from a plan file, or resume an interrupted one.
     Run(RunArguments),
+    /// Start agents on this machine for members on others.
+    Host(HostArguments),
     /// Review and approve what a project or a plan would run.
     Trust(TrustArguments),
     /// Check agents, bus and machine, and say how to fix problems.
@@ -202,6 +205,7 @@ impl Command {
             | Self::ScriptedAgent(_) => LogReader::Program,
             Self::Setup(_)
             | Self::Run(_)
+            | Self::Host(_)
             | Self::Trust(_)
             | Self::Doctor(_)
             | Self::Top(_)

@@ -61,6 +61,7 @@ fn perform() -> ExitCode {
         }
         Command::ScriptedAgent(arguments) => commands::scripted_agent::run(arguments),
         Command::Run(arguments) => commands::run::run(&arguments),
+        Command::Host(arguments) => commands::host::run(arguments),
         Command::Trust(arguments) => commands::trust::run(&arguments),
         Command::Demo(arguments) => commands::demo::run(&arguments, client_arguments::judge),
         Command::Top(arguments) => commands::top::run(&arguments),

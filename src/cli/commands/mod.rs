@@ -7,6 +7,7 @@ pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod hook;
+pub(crate) mod host;
 pub(crate) mod keep_courier;
 pub(crate) mod key;
 pub(crate) mod look;

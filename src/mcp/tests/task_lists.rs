@@ -14,7 +14,6 @@ use crate::bus::{Joining, Membership};
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::member::{Label, MemberKind, Traits};
-use crate::domain::messaging::Priority;
 use crate::domain::name::Name;
 use crate::mcp::LazyMembership;
 use crate::mcp::tools::endpoint_tools;
@@ -62,14 +61,7 @@ impl Leader {
 
     /// Gives an agent a task, and returns it.
     async fn assign(&self, session: SessionId, prompt: &str) -> TaskId {
-        let task = NewTask {
-            prompt: Body::Text(prompt.to_owned()),
-            model: None,
-            fresh: false,
-            permissions: None,
-            priority: Priority::Normal,
-            step: None,
-        };
+        let task = NewTask::of(Body::Text(prompt.to_owned()));
         self.membership.ask(Operation::Assign { session, task }).await.unwrap();
         self.membership.bus().look(|state| state.newest_tasks()[0].id.clone())
     }

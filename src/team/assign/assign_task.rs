@@ -42,6 +42,8 @@ pub struct Assignment {
     pub priority: Priority,
     /// The workflow step that the task carries out.
     pub step: Option<StepOf>,
+    /// The machine on which a new agent is to be started, or the name of the bridge there; none means here.
+    pub host: Option<String>,
 }
 
 /// Work that is on the bus.
@@ -59,6 +61,9 @@ impl Team {
     /// Assigns work. A live member's name wins, unless it only plays a script in a trial; else a profile of that name starts a new agent.
     pub async fn assign(&self, assignment: Assignment) -> Result<Assigned, TeamError> {
         self.bus().refresh()?;
+        if let Some(host) = assignment.host.clone().filter(|host| !self.is_own_machine(host)) {
+            return self.assign_on_host(&host, assignment).await;
+        }
         if let Some(role) = role_of(&assignment.agent).filter(|_| !assignment.resume) {
             return self.assign_to_role(&role, assignment).await;
         }
@@ -123,6 +128,7 @@ impl Team {
             permissions: assignment.permissions,
             priority: assignment.priority,
             step: assignment.step,
+            placed: None,
         };
         let receipt = self.inner.membership.ask(Operation::Assign { session, task }).await?;
         Ok(Assigned { task: assigned_in(&receipt)?, agent, note: None, is_resumed: false })
@@ -155,6 +161,7 @@ impl Team {
             permissions: assignment.permissions,
             priority: assignment.priority,
             step: assignment.step,
+            placed: None,
         };
         let new = Newcomer {
             profile: profile.clone(),
@@ -237,7 +244,7 @@ impl Team {
 
     /// Resolves where an agent works: the orchestrator's place by default, else a directory inside the project or in any worktree
     /// of its repository.
-    fn cwd(&self, given: Option<&str>) -> Result<Ground, TeamError> {
+    pub(super) fn cwd(&self, given: Option<&str>) -> Result<Ground, TeamError> {
         let launch = &self.inner.launch;
         let Some(given) = given else {
             return Ok(Ground { cwd: launch.ground.clone(), root: launch.ground.clone() });

@@ -31,6 +31,11 @@ impl InstalledProfiles {
         found
     }
 
+    /// Returns the profiles whose program is installed.
+    pub fn installed(&self) -> &[Name] {
+        &self.installed
+    }
+
     /// Describes the profiles in one or two sentences of our own words and of names.
     pub fn in_words(&self) -> String {
         let installed = self.installed.iter().map(Name::to_string).collect();

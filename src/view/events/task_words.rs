@@ -8,11 +8,32 @@ use crate::domain::ids::TaskId;
 use crate::domain::messaging::Author;
 use crate::domain::permission::{Decider, Decision};
 use crate::domain::task::TaskStatus;
+use crate::domain::text::listed::listed;
 use crate::view::{Spent, human_in, task_error};
 
 /// Returns what an event says about tasks and permissions.
 pub(super) fn said(event: &Event, speaker: &mut Speaker<'_>) -> Option<Said> {
     match event {
+        Event::HostOffered { session, offer, .. } => {
+            let host = speaker.state.session(*session).map(|host| host.name.to_string());
+            let profiles: Vec<_> = offer.profiles.iter().map(|name| name.as_str()).collect();
+            let who = host.as_deref().unwrap_or("a host");
+            let words = format!("{who} starts {} for others", listed(&profiles, "and"));
+            Some(Said::new(Topic::Member, words).about(host))
+        }
+        Event::TaskPlaced(placed) => {
+            let host = speaker.state.session(placed.with).map(|host| host.name.to_string());
+            let prompt = speaker.quote(&placed.prompt);
+            let (by, id, profile) = (&placed.by, &placed.id, &placed.profile);
+            let whom = host.as_deref().unwrap_or("a host");
+            let words = format!("{by} asks {whom} to start {profile} for {id}: {prompt}");
+            let said = Said::new(Topic::Task, words).with_ids([id.to_string()]);
+            Some(said.about([by.to_string()].into_iter().chain(host)))
+        }
+        Event::PlacementEnded { id, why, .. } => {
+            let words = format!("{id} is not begun: {why}");
+            Some(Said::new(Topic::Task, words).with_ids([id.to_string()]))
+        }
         Event::TaskAssigned(task) => {
             let prompt = speaker.quote(&task.prompt);
             let words = format!("{} assigns {} to {}: {prompt}", task.by, task.id, task.agent);

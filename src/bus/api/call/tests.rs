@@ -135,14 +135,7 @@ async fn an_orchestrator_gets_one_summary_of_very_many_tasks_that_ended_while_it
     let first = lead().await;
     let agent = start(&first, "secret").await;
     for _ in 0..limits::EVENTS_AT_ONCE + 50 {
-        let task = NewTask {
-            prompt: Bus::body("work".into()),
-            model: None,
-            fresh: false,
-            permissions: None,
-            priority: Priority::Normal,
-            step: None,
-        };
+        let task = NewTask::of(Bus::body("work".into()));
         let assign = Operation::Assign { session: agent, task };
         let assigned = first.ask(assign).await.unwrap();
         let task = assigned.events.iter().find_map(|event| match event {

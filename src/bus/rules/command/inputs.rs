@@ -141,14 +141,38 @@ pub struct NewTask {
     pub priority: Priority,
     /// The workflow step that it does, which starts in the same append.
     pub step: Option<StepOf>,
+    /// The task that was placed on this host, if it is that one.
+    pub placed: Option<TaskId>,
 }
 
 impl NewTask {
     /// Makes one that says nothing but what to do.
     pub fn of(prompt: Body) -> Self {
         let priority = Priority::Normal;
-        Self { prompt, model: None, fresh: false, permissions: None, priority, step: None }
+        Self {
+            prompt,
+            model: None,
+            fresh: false,
+            permissions: None,
+            priority,
+            step: None,
+            placed: None,
+        }
     }
+}
+
+/// A task for a new agent of another host.
+#[derive(Clone, Debug)]
+pub struct NewPlacement {
+    /// The session of the host's bridge.
+    pub with: SessionId,
+    pub profile: Name,
+    /// The name for the agent.
+    pub name: Option<Name>,
+    /// Where it works, relative to the host's own checkout.
+    pub cwd: Option<String>,
+    /// It is no step of a workflow.
+    pub task: NewTask,
 }
 
 /// A workflow that an orchestrator begins. Its dependencies have no cycle.

@@ -7,7 +7,7 @@ mod inputs;
 pub use self::crossing::{Arriving, Crossing, NotRelayed};
 pub use self::inputs::{
     Approval, AskedFirst, Broken, ClaimUpdate, DeadSession, Description, Ending, HumanWish,
-    NameChoice, NewAgent, NewItems, NewKey, NewMember, NewQuestion, NewTask, NewWorkflow,
-    PermissionReply, Pick,
+    NameChoice, NewAgent, NewItems, NewKey, NewMember, NewPlacement, NewQuestion, NewTask,
+    NewWorkflow, PermissionReply, Pick,
 };
 pub use self::operation::{Command, Operation};

@@ -3,14 +3,14 @@
 use super::crossing::Crossing;
 use super::inputs::{
     Approval, Broken, ClaimUpdate, DeadSession, Ending, HumanWish, NewAgent, NewItems, NewMember,
-    NewQuestion, NewTask, NewWorkflow, PermissionReply, Pick,
+    NewPlacement, NewQuestion, NewTask, NewWorkflow, PermissionReply, Pick,
 };
 use crate::bus::event::{Body, Envelope, Question, Runs};
 use crate::domain::ids::{
     CallId, CommandId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
 use crate::domain::limits::TeamLimits;
-use crate::domain::member::{Activity, Departure, Label, Tools};
+use crate::domain::member::{Activity, Departure, HostOffer, Label, Tools};
 use crate::domain::messaging::{Acknowledgement, DeliveryMethod, Priority, Urgency};
 use crate::domain::name::Name;
 use crate::domain::permission::Decision;
@@ -182,6 +182,12 @@ pub enum Operation {
     Claim(RequestId, CallId),
     /// Releases a claim because the claimer did not get the answer of this call, unless it knows of the claim by other means.
     Release(RequestId, CallId),
+    /// A host's bridge offers to start agents for others.
+    Offer(HostOffer),
+    /// Asks a host to start an agent for a task.
+    Place(Box<NewPlacement>),
+    /// The host, or whoever asked, ends the waiting of a placed task, with the reason.
+    EndPlacement(TaskId, String),
     /// Assigns work to a live agent.
     Assign { session: SessionId, task: NewTask },
     /// A bridge begins the turn of a task.
@@ -238,6 +244,7 @@ impl Operation {
     pub(in crate::bus) fn texts_mut(&mut self) -> Vec<&mut Body> {
         match self {
             Self::Start(_, Some(task)) | Self::Assign { task, .. } => vec![&mut task.prompt],
+            Self::Place(new) => vec![&mut new.task.prompt],
             Self::Send { body, .. }
             | Self::Broadcast(body)
             | Self::ByHuman(HumanWish::Send { body, .. }) => vec![body],

@@ -10,7 +10,7 @@ use crate::bus::rules::event_writer::{Post, Writer};
 use crate::bus::rules::notice::{Notice, notice, quoted};
 use crate::bus::rules::refusal::Refusal;
 use crate::bus::rules::requests::{claimable_by, show_requests};
-use crate::bus::rules::tasks::write_assigned;
+use crate::bus::rules::tasks::{placed_here, write_assigned};
 use crate::bus::state::{Member, State};
 use crate::domain::ids::SessionId;
 use crate::domain::member::{Host, Label, MemberKind, SessionNumber, Traits};
@@ -144,7 +144,11 @@ pub(in crate::bus::rules) fn start(
     describe(writer, (session, &name), &new.traits, (None, new.host.clone()));
     show_requests(writer, &name, &claimable_by(writer.state, &name));
     if let Some(task) = task {
-        write_assigned(writer, &by.name, (session, &name), task)?;
+        let by = match &task.placed {
+            Some(id) => &placed_here(writer, me, id)?.by,
+            None => &by.name,
+        };
+        write_assigned(writer, by, (session, &name), task)?;
     }
     Ok(())
 }

@@ -140,6 +140,8 @@ fn departed(
 /// Returns who is told of an agent's end: its bridge, else the orchestrator that leads.
 pub(in crate::bus::rules) fn told_of(writer: &Writer<'_>, agent: &Session) -> Option<Told> {
     let owner = agent.owner.and_then(|owner| writer.state.session(owner));
+    // The bridge of a host has no model that would read it.
+    let owner = owner.filter(|owner| writer.state.offer_of(owner.id).is_none());
     let owner = owner.map(|owner| Told::Member(owner.name.clone()));
     owner.or_else(|| writer.lead().map(|lead| Told::Lead(lead.name.clone())))
 }

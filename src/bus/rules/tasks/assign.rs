@@ -48,7 +48,12 @@ pub(in crate::bus::rules) fn write_assigned(
     task: &NewTask,
 ) -> Result<(), Refusal> {
     check_body("prompt", &task.prompt)?;
-    let id = writer.new_id(TaskId::from_bits, |state, id| state.tasks.contains_key(id));
+    let id = match &task.placed {
+        Some(id) => id.clone(),
+        None => writer.new_id(TaskId::from_bits, |state, id| {
+            state.tasks.contains_key(id) || state.placements.contains_key(id)
+        }),
+    };
     writer.push(Event::TaskAssigned(TaskAssigned {
         id: id.clone(),
         session,

@@ -8,6 +8,7 @@ mod members;
 mod messages;
 mod ownership;
 mod permissions;
+mod placed_tasks;
 mod requests;
 mod room;
 mod tasks;

@@ -202,6 +202,7 @@ impl State {
             self.timers.stop(&Due::Requeue(id, *call));
         }
         self.permissions_end(id);
+        self.placements_left_by(id);
         // A dead session is found some time after its end, often by the next process of the project.
         let is_dead = departure == Departure::Dead;
         self.lead = self.lead.filter(|lead| *lead != id);

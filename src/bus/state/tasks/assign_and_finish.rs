@@ -46,6 +46,7 @@ impl State {
             let place = session.queue.iter().rposition(goes_after).map_or(0, |last| last + 1);
             session.queue.insert(place, assigned.id.clone());
         }
+        self.placements.remove(&assigned.id);
         self.tasks.insert(assigned.id.clone(), task);
     }
 

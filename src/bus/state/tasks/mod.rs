@@ -1,7 +1,9 @@
 //! Tasks without their texts, and their progress.
 
 mod task;
+mod placement;
 mod find_tasks;
 mod assign_and_finish;
 
+pub use self::placement::Placement;
 pub use self::task::Task;

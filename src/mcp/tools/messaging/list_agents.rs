@@ -7,7 +7,7 @@ use crate::bus::Bus;
 use crate::bus::state::{BodyRef, Session, State};
 use crate::domain::ids::SessionId;
 use crate::domain::limits;
-use crate::domain::member::Label;
+use crate::domain::member::{HostOffer, Label};
 use crate::domain::time::Tick;
 use crate::mcp::shapes::entry_size::entry_bytes;
 use crate::mcp::{Caller, Effect, Tool, ToolError};
@@ -87,6 +87,9 @@ struct Details {
     /// The machine on which it runs, on a bus that several share; project files are not carried from one to another.
     #[serde(skip_serializing_if = "Option::is_none")]
     host: Option<String>,
+    /// The profiles of which it starts agents there: assign_task with that machine as `host`, or with its name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    starts: Vec<String>,
 }
 
 impl Tool for ListAgents {
@@ -165,6 +168,10 @@ fn agent(session: &Session, now: Tick, me: SessionId) -> Agent {
     }
 }
 
+fn offered(offer: &HostOffer) -> Vec<String> {
+    offer.profiles.iter().map(ToString::to_string).collect()
+}
+
 fn details(state: &State, session: &Session) -> Details {
     let traits = &session.traits;
     let word = |label: &Option<Label>| label.as_ref().map(|label| label.as_str().to_owned());
@@ -181,5 +188,6 @@ fn details(state: &State, session: &Session) -> Details {
         model: session.model.clone(),
         cwd: session.cwd.clone(),
         host: state.host_of(session.id).map(|host| host.name.clone()),
+        starts: state.offer_of(session.id).map(offered).unwrap_or_default(),
     }
 }

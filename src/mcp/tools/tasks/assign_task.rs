@@ -18,7 +18,7 @@ use crate::mcp::shapes::priority_word::PriorityWord;
 use crate::mcp::shapes::task_shape::{OutputView, StatusView, take_notice};
 use crate::mcp::tool::at_most;
 use crate::mcp::{CallTimeout, Caller, Tool, ToolError};
-use crate::team::{Assigned, Assignment, Team, TeamError, Waited};
+use crate::team::{Assigned, Assignment, Team, TeamError, Waited, role_of};
 use crate::view::task_status;
 
 pub(crate) struct AssignTask {
@@ -38,6 +38,8 @@ pub(crate) struct Input {
     model: Option<String>,
     /// A new agent's working directory, inside the project.
     cwd: Option<String>,
+    /// A machine of a shared team that offers it: start a new agent of the profile there.
+    host: Option<String>,
     /// Clear the agent's conversation before this task.
     #[serde(default)]
     fresh: bool,
@@ -88,6 +90,10 @@ impl Input {
                 "`name` starts a new agent, `resume` restarts an ended one: leave one out";
             return Err(ToolError::Arguments(problem.to_owned()));
         }
+        if self.host.is_some() && (self.resume || role_of(&self.agent).is_some()) {
+            let problem = "`host` starts a new agent there: name a profile, and leave `resume` out";
+            return Err(ToolError::Arguments(problem.to_owned()));
+        }
         if let Some(model) = &self.model
             && model.len() > limits::MODEL_BYTES
         {
@@ -106,6 +112,7 @@ impl Input {
             permissions: self.permissions.map(policy).transpose()?,
             priority: self.priority.map(Priority::from).unwrap_or_default(),
             step: None,
+            host: self.host,
         })
     }
 }
@@ -123,10 +130,13 @@ impl Tool for AssignTask {
     }
 
     fn patience(&self, input: &Input) -> CallTimeout {
+        let until_started =
+            if input.host.is_some() { wait_times::HOST_STARTS } else { Duration::ZERO };
         if input.wait {
-            CallTimeout::Waits(Duration::from_secs(
-                input.seconds().min(wait_times::MAX_ASSIGN_WAIT_SECONDS),
-            ))
+            let seconds = input.seconds().min(wait_times::MAX_ASSIGN_WAIT_SECONDS);
+            CallTimeout::Waits(until_started + Duration::from_secs(seconds))
+        } else if input.host.is_some() {
+            CallTimeout::Waits(until_started)
         } else {
             CallTimeout::Short
         }

@@ -13,7 +13,6 @@ use crate::bus::rules::{NewTask, Operation};
 use crate::bus::{Bus, BusError, Membership};
 use crate::domain::ids::SessionId;
 use crate::domain::limits;
-use crate::domain::messaging::Priority;
 use crate::domain::name::Name;
 use crate::web::api::read_request::Given;
 use crate::web::problem::Problem;
@@ -61,8 +60,7 @@ pub(in crate::web::api) async fn assign(
     let prompt = Bus::body(new.prompt);
     let (model, fresh) = (new.model, new.fresh);
     // The permissions are those of the agent's profile: no key widens them.
-    let task =
-        NewTask { prompt, model, fresh, permissions: None, priority: Priority::Normal, step: None };
+    let task = NewTask { model, fresh, ..NewTask::of(prompt) };
     let assigned = me.ask(Operation::Assign { session, task }).await;
     let assigned = assigned.map_err(|error| why_not(&error))?;
     let id = assigned.events.into_iter().find_map(|event| match event {

@@ -108,14 +108,7 @@ impl FaultyBridge {
     }
 
     pub(crate) async fn assign(&self, prompt: &str) -> TaskId {
-        let task = NewTask {
-            prompt: Bus::body(prompt.to_owned()),
-            model: None,
-            fresh: false,
-            permissions: None,
-            priority: Priority::Normal,
-            step: None,
-        };
+        let task = NewTask::of(Bus::body(prompt.to_owned()));
         let session = self.session;
         let receipt = self.lead.ask(Operation::Assign { session, task }).await.unwrap();
         let assigned = receipt.events.iter().find_map(|event| match event {

@@ -10,7 +10,7 @@ use crate::bus::event::Event;
 const LINES: &str = include_str!("../fixtures/events.jsonl");
 
 /// The kinds that versions without them may pass over.
-const SKIPPED_BY_OLDER: [&str; 10] = [
+const SKIPPED_BY_OLDER: [&str; 13] = [
     "agent_stuck",
     "agent_free",
     "turn_used",
@@ -21,6 +21,9 @@ const SKIPPED_BY_OLDER: [&str; 10] = [
     "key_revoked",
     "webhook_sent",
     "projects_listed",
+    "host_offered",
+    "task_placed",
+    "placement_ended",
 ];
 
 /// Returns the kind and the fields of an event.

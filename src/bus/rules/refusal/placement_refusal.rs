@@ -1,0 +1,31 @@
+//! Why no host is asked to start an agent, or may no longer start it.
+
+use crate::domain::ids::TaskId;
+use crate::domain::name::Name;
+use crate::domain::text::listed::listed;
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlacementRefusal {
+    #[error("`{name}` starts no agents for others: list_agents shows which members offer that")]
+    NoHost { name: Name },
+    /// The host's user has not named this machine.
+    #[error(
+        "`{host}` starts agents for {} only: its user can add this machine with `host --for`",
+        listed(.whom, "and")
+    )]
+    ForOthers { host: Name, whom: Vec<String> },
+    #[error("`{host}` does not offer the profile `{profile}`, but {}", offered(.profiles))]
+    ProfileNotOffered { profile: Name, host: Name, profiles: Vec<Name> },
+    #[error(
+        "{limit} tasks wait for hosts to start their agents, which is the limit: try again later"
+    )]
+    TooMany { limit: usize },
+    /// It was taken up or refused, or whoever asked has left or waits no longer.
+    #[error("`{id}` no longer waits for a host")]
+    Over { id: TaskId },
+}
+
+fn offered(profiles: &[Name]) -> String {
+    let profiles: Vec<_> = profiles.iter().map(|profile| format!("`{profile}`")).collect();
+    listed(&profiles, "and")
+}

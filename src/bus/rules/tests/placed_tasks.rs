@@ -1,0 +1,124 @@
+//! Tasks for agents that another host starts.
+
+use super::*;
+use crate::bus::rules::{NewPlacement, PlacementRefusal};
+use crate::domain::limits;
+use crate::domain::member::{ALL_MACHINES, HostOffer};
+
+/// A lead, and the bridge of a host that offers `codex` to all.
+fn world() -> (World, SessionId, SessionId) {
+    let mut world = World::new();
+    let lead = world.lead();
+    let host = world.peer("host");
+    world.ask(host, offer(ALL_MACHINES));
+    (world, lead, host)
+}
+
+fn offer(whom: &str) -> Operation {
+    Operation::Offer(HostOffer { profiles: vec![name("codex")], whom: vec![whom.to_owned()] })
+}
+
+fn placing(with: SessionId, profile: &str) -> Operation {
+    let profile = name(profile);
+    Operation::Place(Box::new(NewPlacement { with, profile, name: None, cwd: None, task: task() }))
+}
+
+fn place(world: &mut World, lead: SessionId, host: SessionId) -> TaskId {
+    let events = world.ask(lead, placing(host, "codex"));
+    let [Event::TaskPlaced(placed)] = &events[..] else { panic!("{events:?}") };
+    assert_eq!((placed.with, placed.asker), (host, lead));
+    placed.id.clone()
+}
+
+fn taking_up(world: &mut World, id: &TaskId) -> Operation {
+    let new = world.new_agent(NameChoice::Like(name("codex")));
+    Operation::Start(Box::new(new), Some(NewTask { placed: Some(id.clone()), ..task() }))
+}
+
+fn over(id: &TaskId) -> Refusal {
+    PlacementRefusal::Over { id: id.clone() }.into()
+}
+
+#[test]
+fn a_placed_task_is_that_of_the_member_who_asked_and_the_agent_that_of_the_host() {
+    let (mut world, lead, host) = world();
+    let id = place(&mut world, lead, host);
+    let starting = taking_up(&mut world, &id);
+    assert_eq!(world.refuse(lead, starting.clone()), over(&id), "only the host takes it up");
+    let events = world.ask(host, starting);
+    assert_eq!(assigned(&events), id);
+    let task = world.state.task(&id).unwrap().clone();
+    assert_eq!(task.by, name("orchestrator"));
+    let agent = world.state.session(task.session).unwrap();
+    assert_eq!(agent.owner, Some(host));
+    assert!(world.state.placement(&id).is_none());
+    let again = taking_up(&mut world, &id);
+    assert_eq!(world.refuse(host, again), over(&id), "it is taken up once");
+    // The host has no model that would read what becomes of its agents.
+    let events = world.leave_with(task.session, Departure::Failed);
+    assert!(notices(&events, "host").is_empty());
+    assert_eq!(notices(&events, "orchestrator").len(), 1, "{events:?}");
+}
+
+#[test]
+fn a_host_says_why_it_starts_nothing_and_who_asked_may_wait_no_longer() {
+    let (mut world, lead, host) = world();
+    let other = world.peer("ann");
+    let id = place(&mut world, lead, host);
+    let end = |why: &str| Operation::EndPlacement(id.clone(), why.to_owned());
+    assert_eq!(world.refuse(other, end("mine")), over(&id));
+    world.ask(host, end("its program is missing"));
+    assert_eq!(world.state.why_not_placed(&id), Some("its program is missing"));
+    assert_eq!(world.refuse(lead, end("late")), over(&id));
+    let starting = taking_up(&mut world, &id);
+    assert_eq!(world.refuse(host, starting), over(&id));
+    let id = place(&mut world, lead, host);
+    world.ask(lead, Operation::EndPlacement(id.clone(), "no longer waits".to_owned()));
+    let starting = taking_up(&mut world, &id);
+    assert_eq!(world.refuse(host, starting), over(&id));
+}
+
+#[test]
+fn nothing_is_placed_with_a_member_that_does_not_offer_it() {
+    let (mut world, lead, host) = world();
+    let ann = world.peer("ann");
+    let refused = world.refuse(lead, placing(ann, "codex"));
+    assert_eq!(refused, PlacementRefusal::NoHost { name: name("ann") }.into());
+    let refused = world.refuse(lead, placing(host, "gemini"));
+    assert_eq!(refused.to_string(), "`host` does not offer the profile `gemini`, but `codex`");
+    // This member is on no machine that others know.
+    world.ask(host, offer("laptop"));
+    let refused = world.refuse(lead, placing(host, "codex")).to_string();
+    assert!(refused.contains("starts agents for laptop only"), "{refused}");
+    world.ask(host, offer(ALL_MACHINES));
+    assert!(world.ask(host, offer(ALL_MACHINES)).is_empty(), "the same again writes nothing");
+}
+
+#[test]
+fn placed_tasks_end_with_their_host_and_with_who_asked_and_are_few() {
+    let (mut world, lead, host) = world();
+    let other = world.peer("ann");
+    let of_ann = place(&mut world, other, host);
+    for _ in 1..limits::MAX_PLACED {
+        place(&mut world, lead, host);
+    }
+    let refused = world.refuse(lead, placing(host, "codex"));
+    assert_eq!(refused, PlacementRefusal::TooMany { limit: limits::MAX_PLACED }.into());
+    world.leave(other);
+    assert!(world.state.placement(&of_ann).is_none());
+    let kept = place(&mut world, lead, host);
+    world.leave(host);
+    assert_eq!(world.state.placements().count(), 0);
+    assert!(world.state.why_not_placed(&kept).is_none() && world.state.offers().next().is_none());
+    // The reasons of the last ones are kept.
+    let host = world.peer("host-2");
+    world.ask(host, offer(ALL_MACHINES));
+    let mut ended = Vec::new();
+    for number in 0..=limits::KEPT_REFUSALS {
+        let id = place(&mut world, lead, host);
+        world.ask(host, Operation::EndPlacement(id.clone(), format!("no {number}")));
+        ended.push(id);
+    }
+    assert_eq!(world.state.why_not_placed(&ended[0]), None);
+    assert_eq!(world.state.why_not_placed(&ended[1]), Some("no 1"));
+}

@@ -1,0 +1,105 @@
+//! Agents that the bridge of a host starts for others: it looks which tasks were placed on it, and takes each up or refuses it.
+
+use super::start_new_agent::{Newcomer, Started};
+use crate::bus::Bus;
+use crate::bus::rules::{NameChoice, NewTask, Operation};
+use crate::bus::state::Placement;
+use crate::domain::ids::TaskId;
+use crate::domain::member::HostOffer;
+use crate::domain::name::Name;
+use crate::team::error::{HostError, TeamError};
+use crate::team::team_handle::Team;
+
+/// What became of a task that was placed here.
+#[derive(Debug)]
+pub struct TakenUp {
+    pub task: TaskId,
+    /// Who has asked for it, and that member's machine.
+    pub by: Name,
+    pub machine: Option<String>,
+    pub profile: Name,
+    /// The agent that was started for it.
+    pub agent: Result<Name, TeamError>,
+}
+
+impl Team {
+    /// Offers to start agents for others, and does so as long as this member is in the team. Tells what becomes of each task.
+    pub async fn serve_others(
+        &self,
+        offer: HostOffer,
+        tell: impl Fn(TakenUp),
+    ) -> Result<(), TeamError> {
+        let me = self.inner.membership.session();
+        let mut changes = self.bus().changes();
+        self.inner.membership.ask(Operation::Offer(offer.clone())).await?;
+        loop {
+            self.bus().refresh()?;
+            let waiting: Option<Vec<_>> = self.bus().look(|state| {
+                state.session(me)?;
+                Some(state.placements().filter(|placed| placed.with == me).cloned().collect())
+            });
+            let Some(waiting) = waiting else { return Ok(()) };
+            for placed in waiting {
+                if let Some(done) = self.take_up_or_refuse(&offer, placed).await? {
+                    tell(done);
+                }
+            }
+            if changes.changed().await.is_err() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Starts the agent for a task, or says why not. Returns none if nobody waits for it any longer.
+    async fn take_up_or_refuse(
+        &self,
+        offer: &HostOffer,
+        placed: Placement,
+    ) -> Result<Option<TakenUp>, TeamError> {
+        let machine = self.bus().look(|state| Some(state.host_of(placed.asker)?.name.clone()));
+        let agent = self.take_up(offer, &placed, machine.as_deref()).await;
+        if let Err(error) = &agent {
+            let why = error.message_for_model();
+            let refusing = Operation::EndPlacement(placed.id.clone(), why);
+            if self.inner.membership.ask(refusing).await.is_err() {
+                let waits = self.bus().look(|state| state.placement(&placed.id).is_some());
+                return if waits { agent.map(|_| None) } else { Ok(None) };
+            }
+        }
+        let Placement { id: task, by, profile, .. } = placed;
+        Ok(Some(TakenUp { task, by, machine, profile, agent }))
+    }
+
+    async fn take_up(
+        &self,
+        offer: &HostOffer,
+        placed: &Placement,
+        machine: Option<&str>,
+    ) -> Result<Name, TeamError> {
+        // The log is written by others: what holds is what the user of this machine has said.
+        if !offer.is_for(machine) || !offer.has(placed.profile.as_str()) {
+            return Err(HostError::NotOffered.into());
+        }
+        let profile = self.inner.config.profile(placed.profile.as_str())?.clone();
+        self.agreed([profile.name.as_str()])?;
+        let program = self.inner.launch.program(&profile)?;
+        let ground = self.cwd(placed.cwd.as_deref())?;
+        let choice = match &placed.name {
+            Some(name) => NameChoice::Chosen(name.clone()),
+            None => NameChoice::Like(profile.name.clone()),
+        };
+        let prompt = self.bus().text(placed.prompt)?;
+        let task = NewTask {
+            model: placed.model.clone(),
+            permissions: placed.permissions,
+            priority: placed.priority,
+            placed: Some(placed.id.clone()),
+            ..NewTask::of(Bus::body(prompt))
+        };
+        let model = placed.model.clone();
+        let new =
+            Newcomer { profile, program, choice, model, ground, earlier: None, is_on_trial: false };
+        let Started { name, .. } = self.start_new(new, Some(task)).await?;
+        Ok(name)
+    }
+}
