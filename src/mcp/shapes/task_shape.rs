@@ -94,6 +94,9 @@ pub(crate) struct OutputView {
     /// The agent's conversation at the start: new, kept, resumed, or lost (it could not be resumed).
     #[serde(skip_serializing_if = "Option::is_none")]
     context: Option<String>,
+    /// The machine on which its agent ran, on a bus that several share; the files that it changed are there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    host: Option<String>,
     #[serde(flatten)]
     lists: Option<ListsView>,
     /// What it used.
@@ -120,6 +123,7 @@ impl OutputView {
             stop_reason: task.stop_reason,
             error: task.error.map(ErrorView::from).or(silence),
             context: task.context.map(|context| context.as_str().to_owned()),
+            host: task.host,
             lists: output
                 .details
                 .filter(|_| with_lists)

@@ -42,6 +42,9 @@ pub struct TaskRow {
     /// The agent's profile, if still known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
+    /// The machine of the agent, on a bus that several machines share.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     /// The member that assigned it.
     pub assigned_by: String,
     /// queued, starting, running, done, failed, cancelled or interrupted.
@@ -92,6 +95,7 @@ impl TaskRow {
             task_id: task.id.to_string(),
             agent: task.agent.to_string(),
             profile: state.profile_of(task).map(str::to_owned),
+            host: task.host.clone(),
             assigned_by: task.by.to_string(),
             status: task_status(state, task).to_owned(),
             agent_state: agent_state(state, task, is_held).map(str::to_owned),

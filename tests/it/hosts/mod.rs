@@ -6,4 +6,5 @@ mod copied_team;
 mod cut_off_machine;
 #[cfg(target_os = "linux")]
 mod random_faults;
+mod other_host;
 mod two_machines;

@@ -16,6 +16,7 @@ impl State {
             id: assigned.id.clone(),
             session: assigned.session,
             agent: assigned.agent.clone(),
+            host: self.host_of(assigned.session).map(|host| host.name.clone()),
             by: assigned.by.clone(),
             status: TaskStatus::Queued,
             cancel_asked: false,

@@ -17,6 +17,9 @@ pub struct Task {
     pub id: TaskId,
     pub session: SessionId,
     pub agent: Name,
+    /// The machine of the agent, on a bus that several machines share: the files that it changes are there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     pub by: Name,
     pub status: TaskStatus,
     pub cancel_asked: bool,

@@ -16,7 +16,6 @@ use cli_team_bridge::config::{Config, Load};
 use cli_team_bridge::domain::ids::{MessageId, SessionId, TaskId};
 use cli_team_bridge::domain::limits;
 use cli_team_bridge::domain::member::{Activity, MemberKind, Tools};
-use cli_team_bridge::domain::messaging::Priority;
 use cli_team_bridge::domain::task::TaskStatus;
 use cli_team_bridge::sys::fs::disk::RealDisk;
 use cli_team_bridge::team::{Assignment, Launch, Team, Trust, UserReachable};

@@ -29,6 +29,7 @@ pub(in crate::cli::commands) fn of(task: &WholeTask, now: Moment) -> Vec<String>
     head.extend(row.cancelled_in_words());
     let trial = if row.is_trial { ", in which scripts play the agents" } else { "" };
     head.extend(row.workflow_id.as_ref().map(|id| format!("a step of {id}{trial}")));
+    head.extend(row.host.as_ref().map(|host| format!("on {}", beginning(host, SHOWN))));
     head.extend(row.usage.as_ref().map(crate::view::Spent::in_words));
     lines.push(head.join(", "));
     text(&mut lines, "Error", task.whole_error.as_deref());

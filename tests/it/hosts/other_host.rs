@@ -1,0 +1,177 @@
+//! Agents that are started on another machine: by the bridge of `host` there, for a member here.
+
+use std::path::Path;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
+
+use super::two_machines::command;
+use crate::support::{DEADLINE, Member, Stage, of_name, postgres_server};
+
+/// Agents of the other machine: they write, ask, or hang.
+const SCRIPT: &str = r#"
+[[agents.default.turns]]
+when = "Your task: write"
+steps = [{ write_file = "made.txt", content = "x" }, { say = "written" }]
+[[agents.default.turns]]
+when = "Your task: ask"
+steps = [{ ask_permission = "a look", kind = "edit", paths = ["x"] }, { say = "allowed" }]
+[[agents.default.turns]]
+when = "Your task: hang"
+steps = [{ say = "hanging" }, { hang = true }]
+"#;
+
+/// The command `host` as it runs. It is killed when this is dropped.
+struct Host {
+    child: tokio::process::Child,
+    said: Lines<BufReader<tokio::process::ChildStdout>>,
+}
+
+impl Host {
+    fn start(stage: &Stage, arguments: &[&str]) -> Self {
+        let mut child = tokio::process::Command::new(env!("CARGO_BIN_EXE_cli-team-bridge"))
+            .arg("host")
+            .args(arguments)
+            .arg("--project")
+            .arg(stage.project())
+            .env_clear()
+            .envs(stage.environment())
+            .env("HOME", stage.home())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        let said = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self { child, said }
+    }
+
+    /// Returns its next line that contains a text.
+    async fn says(&mut self, text: &str) -> String {
+        let reading = async {
+            loop {
+                let line = self.said.next_line().await.unwrap();
+                let line = line.unwrap_or_else(|| panic!("it ended before it said {text:?}"));
+                if line.contains(text) {
+                    return line;
+                }
+            }
+        };
+        tokio::time::timeout(DEADLINE, reading).await.unwrap_or_else(|_| panic!("{text:?}"))
+    }
+
+    /// Ends it as Ctrl-C does, and waits for its end.
+    async fn interrupt(mut self) {
+        let pid = i32::try_from(self.child.id().unwrap()).unwrap();
+        nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::SIGINT).unwrap();
+        let ended = tokio::time::timeout(DEADLINE, self.child.wait()).await;
+        assert!(ended.expect("it ends").unwrap().success());
+    }
+}
+
+async fn place(lead: &Member, host: &str, prompt: &str) -> String {
+    let task = json!({ "agent": "scripted", "prompt": prompt, "host": host });
+    let assigned = lead.call("assign_task", task).await;
+    assigned["task_id"].as_str().unwrap_or_else(|| panic!("{assigned}")).to_owned()
+}
+
+fn has_made(project: &Path) -> bool {
+    project.join("made.txt").exists()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_is_started_on_another_machine_where_its_user_offers_that() {
+    let Some(server) = tokio::task::block_in_place(postgres_server::shared) else {
+        println!("skipped: no PostgreSQL is installed");
+        return;
+    };
+    let (here, there) =
+        (Stage::new(SCRIPT), Stage::new(SCRIPT).with_scripted_profiles(&["scripted"]));
+    for stage in [&here, &there] {
+        command(stage, &["bus", "init", &server, "--team", "offered"]);
+    }
+    let lead = here.orchestrator().await;
+    let refused = lead
+        .refused("assign_task", json!({ "agent": "scripted", "prompt": "write", "host": "host" }))
+        .await;
+    assert!(refused.contains("no host `host` starts agents for this team"), "{refused}");
+
+    let mut host = Host::start(&there, &["--for", "all", "--agents", "scripted"]);
+    host.says("starts scripted in ").await;
+    let offers = |list: &Value| {
+        of_name(list, "host").is_some_and(|host| host["starts"] == json!(["scripted"]))
+    };
+    lead.until("list_agents", json!({}), offers).await;
+    let written = json!({ "agent": "scripted", "prompt": "write", "host": "host", "name": "far", "wait": true });
+    let result = lead.call("assign_task", written).await;
+    assert_eq!((&result["status"], &result["output"]), (&json!("done"), &json!("written")));
+    assert!(result["host"].is_string() && result["files"].is_array(), "{result}");
+    assert!(has_made(there.project()) && !has_made(here.project()));
+    let told = host.says("Started `far` (scripted) for `orchestrator`").await;
+    assert!(told.ends_with(result["task_id"].as_str().unwrap()), "{told}");
+    // It is a member like any other: more work needs no `host`.
+    let more = lead.assign_and_wait("far", "write").await;
+    assert_eq!(more, "written");
+
+    let asked = place(&lead, "host", "ask").await;
+    let all = lead
+        .until("get_agent_status", json!({}), |all| {
+            all["permissions"].as_array().is_some_and(|open| !open.is_empty())
+        })
+        .await;
+    let id = &all["permissions"][0]["permission_id"];
+    let answer = json!({ "permission_id": id, "decision": "allow_once" });
+    lead.call("answer_permission", answer).await;
+    assert_eq!(lead.done(&asked).await, "allowed");
+
+    let hanging = place(&lead, "host", "hang").await;
+    lead.task_is(&hanging, "running").await;
+    lead.call("cancel_task", json!({ "task_id": hanging })).await;
+    lead.task_is(&hanging, "cancelled").await;
+
+    let unknown = json!({ "agent": "gemini", "prompt": "x", "host": "host" });
+    let refused = lead.refused("assign_task", unknown).await;
+    assert!(refused.contains("does not offer the profile `gemini`, but `scripted`"), "{refused}");
+    let outside = json!({ "agent": "scripted", "prompt": "x", "host": "host", "cwd": "../.." });
+    let refused = lead.refused("assign_task", outside).await;
+    assert!(refused.contains("did not start the agent: cwd"), "{refused}");
+
+    // Its agents end with it, and their tasks are told.
+    let last = place(&lead, "host", "hang").await;
+    lead.task_is(&last, "running").await;
+    host.interrupt().await;
+    lead.task_is(&last, "cancelled").await;
+    there.check_nobody_is_left();
+    lead.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_killed_host_had_taken_up_is_told_and_nothing_of_it_is_left() {
+    let stage = Stage::new(SCRIPT).with_scripted_profiles(&["scripted"]);
+    let lead = stage.orchestrator().await;
+    let mut host =
+        Host::start(&stage, &["--for", "all", "--agents", "scripted", "--name", "builder"]);
+    host.says("`builder` starts scripted in ").await;
+    let task = place(&lead, "builder", "hang").await;
+    lead.task_is(&task, "running").await;
+    host.child.kill().await.unwrap();
+    lead.task_is(&task, "interrupted").await;
+    let refused = lead
+        .refused("assign_task", json!({ "agent": "scripted", "prompt": "x", "host": "builder" }))
+        .await;
+    assert!(refused.contains("no host `builder`"), "{refused}");
+    // Only for a machine that is not this one, as far as its user knows: a bus in files has no names of machines.
+    let mut other = Host::start(&stage, &["--for", "laptop", "--agents", "scripted"]);
+    other.says("for members on laptop").await;
+    let refused = lead
+        .refused("assign_task", json!({ "agent": "scripted", "prompt": "x", "host": "host" }))
+        .await;
+    assert!(refused.contains("`host` starts agents for laptop only"), "{refused}");
+    other.interrupt().await;
+    lead.close().await;
+    stage.check_nobody_is_left();
+    let (exit, said) = stage.ended(&["host"], None).await;
+    assert_eq!(exit.code, Some(1), "{said}");
+    assert!(said.contains("nobody is named whose agents may be started here"), "{said}");
+}
