@@ -56,6 +56,8 @@ pub struct Switch {
     /// What it does, and where it is.
     pub says: String,
     pub remedy: String,
+    /// Its file, if the client uses nothing of that because of it. Some clients say so themselves.
+    pub unused_file: Option<PathBuf>,
 }
 
 /// How far a setting keeps the bridge from running.

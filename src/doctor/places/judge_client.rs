@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::doctor::finding::{Finding, Subject};
+use crate::doctor::finding::{Cause, Finding, Subject};
 use crate::domain::limits::CLIENT_WORD_CHARS;
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::domain::text::visible_letters::beginning;
@@ -385,7 +385,8 @@ fn judge_unusable(client: &ExaminedClient, subject: &Subject) -> Vec<Finding> {
         {
             let says = format!("cannot use {}: {why}", file.path.shown());
             let remedy = format!("{remedy}, then {CHECK_AGAIN}");
-            findings.push(Finding::problem(subject, "file", says, remedy));
+            let cause = Some(Cause::UnreadableFile(file.path.clone()));
+            findings.push(Finding::problem(subject, "file", says, remedy).with_cause(cause));
         }
     }
     findings

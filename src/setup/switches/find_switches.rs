@@ -197,19 +197,20 @@ impl EntryInUse<'_> {
             }
         };
         let says = format!("{title} {does}, because of {setting}");
-        Some(Switch { effect, says, remedy })
+        Some(Switch { effect, says, remedy, unused_file: None })
     }
 
     /// Returns what is said of a setting with which the client does not start the bridge.
     pub(super) fn off(&self, setting: &str, remedy: String) -> Switch {
         let says = format!("{} does not start the bridge, because of {setting}", self.client.title);
-        Switch { effect: SwitchEffect::Off, says, remedy }
+        Switch { effect: SwitchEffect::Off, says, remedy, unused_file: None }
     }
 }
 
 /// Returns what is said of a setting that turns all hooks off. `remedy` begins with what to do.
 pub(super) fn hooks_off(setting: &str, remedy: &str) -> Switch {
     Switch {
+        unused_file: None,
         effect: SwitchEffect::Partly,
         says: format!("the hooks that bring messages do nothing, because of {setting}"),
         remedy: format!(

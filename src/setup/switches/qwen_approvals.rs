@@ -61,6 +61,7 @@ pub(super) fn by_approval(used: &EntryInUse<'_>, own: &Path) -> Option<Switch> {
             ))
         }
         Approval::Pending => Some(Switch {
+            unused_file: None,
             effect: SwitchEffect::Partly,
             says: format!(
                 "{} asks you before it starts the bridge from {}, which you have not approved",

@@ -89,6 +89,7 @@ fn replaced_arguments(used: &EntryInUse<'_>, layers: &[Layer]) -> Option<Switch>
     }
     let setting = setting_in(&format!("{}.args", layer.key), &layer.file);
     Some(Switch {
+        unused_file: None,
         effect: SwitchEffect::Partly,
         says: format!(
             "{} starts the bridge with other arguments than your own ({}), because of {setting}",

@@ -85,8 +85,6 @@ fn bold(text: &str, colours: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
 
     fn finding(
@@ -95,16 +93,10 @@ mod tests {
         level: Level,
         remedy: Option<&str>,
     ) -> Finding {
-        Finding {
-            subject,
-            check,
-            level,
-            says: "is so".to_owned(),
-            remedy: remedy.map(str::to_owned),
-            fix: None,
-            is_fixed: false,
-            facts: BTreeMap::new(),
-        }
+        let mut finding = Finding::ok(&subject, check, "is so");
+        finding.level = level;
+        finding.remedy = remedy.map(str::to_owned);
+        finding
     }
 
     #[test]
