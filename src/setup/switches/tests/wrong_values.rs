@@ -277,3 +277,43 @@ fn claude_code_asks_before_a_call_and_drops_a_file_with_a_wrong_value() {
         assert_eq!(found, Vec::from_iter(expected), "{settings}");
     }
 }
+
+/// As `codex mcp list` of 0.166 shows the servers of a trusted, an untrusted and an undecided project.
+#[test]
+fn codex_reads_no_entry_of_a_project_that_the_user_does_not_trust() {
+    let off = format!("[mcp_servers.bridge]\ncommand = '{COMMAND}'\nenabled = false\n");
+    let on = off.replace("false", "true");
+    let trust = |level: &str| format!("[projects.'@P']\ntrust_level = '{level}'\n");
+    let (yet, refused) = ("because you do not trust ~/p yet", "because you do not trust ~/p");
+    for (of_user, of_project, expected) in [
+        (String::new(), &on, Some((SwitchEffect::Partly, yet))),
+        (trust("untrusted"), &on, Some((SwitchEffect::Off, refused))),
+        (trust("trusted"), &on, None),
+        (
+            trust("trusted"),
+            &off,
+            Some((
+                SwitchEffect::Off,
+                "because of `mcp_servers.bridge.enabled = false` in ~/p/.codex/config.toml",
+            )),
+        ),
+        (format!("{on}{}", trust("untrusted")), &off, None),
+        (
+            format!("{off}{}", trust("untrusted")),
+            &on,
+            Some((
+                SwitchEffect::Off,
+                "because of `mcp_servers.bridge.enabled = false` in ~/.codex/config.toml",
+            )),
+        ),
+    ] {
+        let user = User::of("codex");
+        user.write(".codex/config.toml", &of_user);
+        user.write("p/.codex/config.toml", of_project);
+        let says = user.says();
+        let found = says.iter().map(|(effect, says, _)| (*effect, says.as_str()));
+        let found: Vec<_> = found.collect();
+        let fits = |(effect, words): (SwitchEffect, &str)| matches!(found[..], [(is, says)] if is == effect && says.ends_with(words));
+        assert!(expected.map_or(found.is_empty(), fits), "{of_user}: {found:?}");
+    }
+}
