@@ -13,6 +13,7 @@ use crate::setup::clients::CLIENTS;
 use crate::setup::config_file::{ConfigFile, too_much};
 use crate::setup::edits::config_edit::EditError;
 use crate::setup::edits::entry_arguments::JudgeArguments;
+use crate::setup::edits::entry_variables::{self, Values};
 use crate::setup::known_client::{Client, ClientFile, FolderTrust, Places, Server};
 use crate::setup::stable_program::{StablePath, called_path};
 use crate::setup::switches;
@@ -81,6 +82,7 @@ pub(crate) fn examine(
     };
     let search = variable("PATH");
     let find = |program: &str| find_program(Path::new(program), search.as_deref());
+    let value = |name: &str| variable(name).and_then(|value| value.into_string().ok());
     let mut findings = Vec::new();
     for client in &CLIENTS {
         if client.find(&places, find).is_none() {
@@ -98,10 +100,12 @@ pub(crate) fn examine(
             }
             files
         };
+        let values = Values { variable: &value, workspace: started_in.project };
+        let expand = |text: &str| entry_variables::expand(text, client.variables, values);
         let mut files = read_files(&own_binary.to_string_lossy());
         // Permissions and hooks must name the program that the entry starts, which may be another copy of this one.
         let is_executable = |program: &str| find(program).is_some_and(|path| has_content(&path));
-        if let Some(command) = command(&files, is_executable) {
+        if let Some(command) = command(&files, |command| expand(command).text, is_executable) {
             files = read_files(&command);
         }
         let has_plugin = client.has_plugin(&places);
@@ -124,6 +128,7 @@ pub(crate) fn examine(
             is_executable: &is_executable,
             judge_brought: &judge_program,
             judge_arguments,
+            expand: &expand,
             is_directory: &is_directory,
             own: &own.path().shown().to_string(),
         };
@@ -203,11 +208,14 @@ fn untrusted(
 }
 
 /// Returns the program that a client's entry starts, and that can be started.
-fn command(files: &[ExaminedFile], is_executable: impl Fn(&str) -> bool) -> Option<String> {
+fn command(
+    files: &[ExaminedFile],
+    expanded: impl Fn(&str) -> String,
+    is_executable: impl Fn(&str) -> bool,
+) -> Option<String> {
     files.iter().find_map(|file| {
         let entry = file.written.as_ref().ok()?.entry.as_ref()?;
-        let command = entry["command"].as_str().filter(|command| is_executable(command))?;
-        Some(command.to_owned())
+        Some(expanded(entry["command"].as_str()?)).filter(|command| is_executable(command))
     })
 }
 
