@@ -135,7 +135,7 @@ fn by_file(
     around: &Around<'_>,
 ) -> Connection {
     let look = || {
-        let text = ConfigFile::read(&file.path, project).ok()?.text.unwrap_or_default();
+        let text = ConfigFile::look(&file.path, project).ok()?.text.unwrap_or_default();
         let written = written_entry::look(&text, &file.edits).ok()?;
         file.check_readable(&text).ok()?;
         Some(written)

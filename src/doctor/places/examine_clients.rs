@@ -10,7 +10,7 @@ use crate::doctor::finding::{Finding, Level, Subject};
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::setup::brought_entry::judge_program;
 use crate::setup::clients::CLIENTS;
-use crate::setup::config_file::{ConfigFile, too_much};
+use crate::setup::config_file::{ConfigFile, ConfigFileError, too_much};
 use crate::setup::edits::config_edit::EditError;
 use crate::setup::edits::entry_arguments::JudgeArguments;
 use crate::setup::edits::entry_variables::{self, Values};
@@ -90,12 +90,13 @@ pub(crate) fn examine(
         }
         let read_files = |program: &str| {
             let server = Server { program: program.to_owned() };
-            let mut files = read_all((client.for_user)(&places, &server), &Scope::User, None);
+            let mut files =
+                read_all(client.name, (client.for_user)(&places, &server), &Scope::User, None);
             files.extend(read_local(client, &places, started_in.directories, &server));
             if let Some(project) = started_in.project {
                 for directory in started_in.directories_read(client, project) {
                     let of_project = (client.for_project)(&directory, &server);
-                    files.extend(read_all(of_project, &Scope::Project, Some(project)));
+                    files.extend(read_all(client.name, of_project, &Scope::Project, Some(project)));
                 }
             }
             files
@@ -237,19 +238,33 @@ fn read_local(
         if !files.contains(&file) {
             files.push(file.clone());
             let scope = Scope::Local { directory: directory.clone(), removal: local.removal };
-            read.extend(read_all(vec![file], &scope, None));
+            read.extend(read_all(client.name, vec![file], &scope, None));
         }
     }
     read
 }
 
-fn read_all(files: Vec<ClientFile>, scope: &Scope, project: Option<&Path>) -> Vec<ExaminedFile> {
+/// The clients that go on without a project's file that does not parse, as they were seen to do it.
+const GO_ON: [&str; 3] = ["claude-code", "qwen", "droid"];
+
+/// Reads files of a client, those of a project through links, as the clients do it.
+fn read_all(
+    client: &str,
+    files: Vec<ClientFile>,
+    scope: &Scope,
+    project: Option<&Path>,
+) -> Vec<ExaminedFile> {
     let read = |file: ClientFile| {
         let path = file.path.shown().to_string();
-        let content = ConfigFile::read(&file.path, project)
-            .map_err(|error| Unreadable { why: error.to_string(), remedy: error.remedy(&path) });
-        let opening = content.as_ref().ok().and_then(|content| {
-            let why = content.may_be_replaced().err()?;
+        let goes_on = project.is_some() && GO_ON.contains(&client);
+        let content = ConfigFile::look(&file.path, project).map_err(|error| {
+            let is_unused = goes_on && matches!(error, ConfigFileError::Broken { .. });
+            Unreadable { why: error.to_string(), remedy: error.remedy(&path), is_unused }
+        });
+        let opening = content.as_ref().ok().and_then(|_| {
+            // Setup does not write through a link in a project.
+            let writable = ConfigFile::read(&file.path, project);
+            let why = writable.and_then(|content| content.may_be_replaced()).err()?;
             Some(why.remedy_of_change(&path))
         });
         let written = content.and_then(|content| {
@@ -261,7 +276,9 @@ fn read_all(files: Vec<ClientFile>, scope: &Scope, project: Option<&Path>) -> Ve
                     EditError::TooLarge { .. } => too_much(&path),
                     _ => format!("correct {path}"),
                 };
-                Unreadable { why: error.to_string(), remedy }
+                let is_unread =
+                    matches!(error, EditError::Unparsable(_) | EditError::NotRead { .. });
+                Unreadable { why: error.to_string(), remedy, is_unused: goes_on && is_unread }
             })
         });
         ExaminedFile { path: file.path, scope: scope.clone(), written, opening }

@@ -71,6 +71,8 @@ pub(super) struct ExaminedFile {
 pub(super) struct Unreadable {
     pub(super) why: String,
     pub(super) remedy: String,
+    /// Whether the client cannot read it either, and goes on without it.
+    pub(super) is_unused: bool,
 }
 
 /// Where the parts of a file that were examined apply.
@@ -457,13 +459,17 @@ fn judge_unusable(client: &ExaminedClient, subject: &Subject) -> Vec<Finding> {
     let mut named = BTreeSet::new();
     for file in &client.files {
         // One file may have entries of two scopes.
-        if let Err(Unreadable { why, remedy }) = &file.written
+        if let Err(Unreadable { why, remedy, is_unused }) = &file.written
             && named.insert(&file.path)
         {
-            let says = format!("cannot use {}: {why}", file.path.shown());
-            let remedy = format!("{remedy}, then {CHECK_AGAIN}");
-            let cause = Some(Cause::UnreadableFile(file.path.clone()));
-            findings.push(Finding::problem(subject, "file", says, remedy).with_cause(cause));
+            let (path, remedy) = (file.path.shown(), format!("{remedy}, then {CHECK_AGAIN}"));
+            let finding = if *is_unused {
+                let says = format!("{} uses nothing of {path}: {why}", client.title);
+                Finding::note(subject, "file", says).with_remedy(remedy)
+            } else {
+                Finding::problem(subject, "file", format!("cannot use {path}: {why}"), remedy)
+            };
+            findings.push(finding.with_cause(Some(Cause::UnreadableFile(file.path.clone()))));
         }
     }
     findings

@@ -105,7 +105,7 @@ fn entry_in_use(
     let of_user = (client.for_user)(places, &server).into_iter();
     files.extend(of_user.map(|file| (file, None, EntryScope::User)));
     files.into_iter().find_map(|(file, project, scope)| {
-        let text = ConfigFile::read(&file.path, project).ok()?.text?;
+        let text = ConfigFile::look(&file.path, project).ok()?.text?;
         let written = written_entry::look(&text, &file.edits).ok()?;
         let entry = written.entry.filter(names_bridge)?;
         Some((file, (entry, written.key), scope))
@@ -124,14 +124,14 @@ impl EntryInUse<'_> {
     /// Reads a JSON file of the client; none if there is none, or if it cannot be read.
     pub(super) fn read(&self, file: &Path) -> Option<Value> {
         let project = self.root.filter(|root| file.starts_with(root));
-        let text = ConfigFile::read(file, project).ok()?.text?;
+        let text = ConfigFile::look(file, project).ok()?.text?;
         edit_json::value_at(&text, &[]).ok().flatten()
     }
 
     /// Reads a TOML file of the client in the same way.
     pub(super) fn read_toml(&self, file: &Path) -> Option<Value> {
         let project = self.root.filter(|root| file.starts_with(root));
-        let text = ConfigFile::read(file, project).ok()?.text?;
+        let text = ConfigFile::look(file, project).ok()?.text?;
         edit_toml::value_at(&text, &[]).ok().flatten()
     }
 
@@ -162,7 +162,7 @@ impl EntryInUse<'_> {
     /// Returns what a file has under the bridge's name.
     pub(super) fn layer_in(&self, file: ClientFile) -> Option<Layer> {
         let project = self.root.filter(|root| file.path.starts_with(root));
-        let text = ConfigFile::read(&file.path, project).ok()?.text?;
+        let text = ConfigFile::look(&file.path, project).ok()?.text?;
         let written = written_entry::look(&text, &file.edits).ok()?;
         Some(Layer { entry: written.entry?, key: written.key, file: file.path })
     }

@@ -36,7 +36,7 @@ pub(super) fn by_approval(used: &EntryInUse<'_>, own: &Path) -> Option<Switch> {
         (used.entry.clone(), used.file.clone())
     } else {
         let file = project.join(".mcp.json");
-        let text = ConfigFile::read(&file, root).ok()?.text?;
+        let text = ConfigFile::look(&file, root).ok()?.text?;
         let path = ["mcpServers", SERVER].map(str::to_owned);
         let entry = edit_json::value_at(&text, &path).ok()?.filter(Value::is_object)?;
         if !names_bridge(&entry) {

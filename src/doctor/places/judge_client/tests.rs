@@ -317,6 +317,7 @@ fn a_file_that_cannot_be_read_is_a_problem() {
         written: Err(Unreadable {
             why: "it does not parse".to_owned(),
             remedy: "correct /f.json".to_owned(),
+            is_unused: false,
         }),
         opening: None,
     };

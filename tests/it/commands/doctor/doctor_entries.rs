@@ -1,6 +1,7 @@
 //! What `doctor` says of entries, client by client, as the real programs take them.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use serde_json::json;
@@ -119,5 +120,73 @@ async fn a_command_with_variables_is_judged_as_its_client_expands_it() {
             let (_, report) = examined(&stage, &["--no-start"]).await;
             check(&report, (client, "entry"), level, says, "");
         }
+    }
+}
+
+/// The clients with their files in the home directory and in a project.
+const FILES: [(&str, &str, &str); 4] = [
+    ("claude-code", ".claude.json", ".mcp.json"),
+    ("gemini", ".gemini/settings.json", ".gemini/settings.json"),
+    ("qwen", ".qwen/settings.json", ".qwen/settings.json"),
+    ("droid", ".factory/mcp.json", ".factory/mcp.json"),
+];
+
+fn entry(command: &str) -> String {
+    let entry = json!({ "command": command, "args": ["orchestrator"] });
+    json!({ "mcpServers": { "bridge": entry } }).to_string()
+}
+
+fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// Each of them was seen to follow such a link.
+#[tokio::test]
+async fn an_entry_behind_a_link_in_a_project_is_judged_and_setup_does_not_mend_it() {
+    let stage = stage();
+    fs::create_dir(stage.home().join(".claude")).unwrap();
+    let own = env!("CARGO_BIN_EXE_cli-team-bridge");
+    for (client, of_user, of_project) in FILES {
+        let (target, link) = (stage.home().join("elsewhere"), stage.project().join(of_project));
+        let name = link.file_name().unwrap();
+        // Claude Code's file is itself a link, of the others the directory is one.
+        let target = match client {
+            "claude-code" => {
+                symlink(&target.join(name), &link).unwrap();
+                target.join(name)
+            }
+            _ => {
+                symlink(&target, link.parent().unwrap()).unwrap();
+                fs::create_dir_all(stage.home().join(of_user).parent().unwrap()).unwrap();
+                target.join(name)
+            }
+        };
+        write(&target, &entry(own));
+        let (_, report) = examined(&stage, &["--no-start"]).await;
+        check(&report, (client, "entry"), "ok", own, "");
+        write(&target, &entry("/gone/cli-team-bridge"));
+        let (_, report) = examined(&stage, &["--no-start"]).await;
+        let remedy = "put a real file and real directories in place of the links in ";
+        check(&report, (client, "entry"), "problem", "which does not exist", remedy);
+    }
+}
+
+/// Gemini CLI does not start then; the others were seen to start the bridge from the user's file.
+#[tokio::test]
+async fn a_projects_file_that_does_not_parse_is_a_note_where_its_client_goes_on() {
+    let stage = stage();
+    fs::create_dir(stage.home().join(".claude")).unwrap();
+    let own = env!("CARGO_BIN_EXE_cli-team-bridge");
+    for (client, of_user, of_project) in FILES {
+        write(&stage.home().join(of_user), &entry(own));
+        write(&stage.project().join(of_project), "{");
+        let (_, report) = examined(&stage, &["--no-start"]).await;
+        check(&report, (client, "entry"), "ok", own, "");
+        let (level, says) = match client {
+            "gemini" => ("problem", "cannot use "),
+            _ => ("note", "uses nothing of "),
+        };
+        check(&report, (client, "file"), level, says, "correct ");
     }
 }
