@@ -92,7 +92,8 @@ fn connection(client: &Client, places: &Places, around: &Around<'_>) -> Connecti
             .flatten()
             .map(Path::to_owned)
             .collect();
-        let switches = switches::find(client, places, started_in.project, &directories);
+        let switches =
+            switches::find(client, places, started_in.project, &directories, around.values);
         switches.iter().any(|switch| switch.effect == SwitchEffect::Off)
     };
     match found {

@@ -137,7 +137,8 @@ pub(crate) fn examine(
         judged.extend(elsewhere.filter(|_| !has_plugin));
         judged
             .extend(places.relative_place(client.name).map(|found| relative_place(client, found)));
-        let switches = switches::find(client, &places, started_in.project, started_in.directories);
+        let switches =
+            switches::find(client, &places, started_in.project, started_in.directories, values);
         judge_switches::add(&mut judged, client.name, &switches);
         findings.extend(judged);
     }

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use serde_json::Value;
+
 use crate::domain::limits::CLIENT_WORD_CHARS;
 use crate::domain::text::visible_letters::beginning;
 
@@ -103,6 +105,21 @@ pub fn expand(text: &str, forms: VariableForms, values: Values<'_>) -> Expanded 
     }
     expanded.text.push_str(rest);
     expanded
+}
+
+/// Expands an entry as the clients do that expand all texts of their settings: those that know `$NAME`. Of the others it stays as it is.
+pub fn expand_settings(value: Value, forms: VariableForms, values: Values<'_>) -> Value {
+    let each = |value| expand_settings(value, forms, values);
+    match (forms, value) {
+        (VariableForms::Environment { bare: true, .. }, Value::String(text)) => {
+            expand(&text, forms, values).text.into()
+        }
+        (_, Value::Array(items)) => items.into_iter().map(each).collect(),
+        (_, Value::Object(fields)) => {
+            fields.into_iter().map(|(key, value)| (key, each(value))).collect()
+        }
+        (_, other) => other,
+    }
 }
 
 /// Returns the bytes of the form at the beginning of a text that begins with `$`; 1 if that is no form.

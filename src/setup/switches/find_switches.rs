@@ -11,6 +11,7 @@ use crate::domain::text::visible_letters::beginning;
 use crate::domain::tool_names::{ENDPOINT_TOOLS, LEADING_TOOLS};
 use crate::setup::config_file::ConfigFile;
 use crate::setup::edits::config_edit::names_bridge;
+use crate::setup::edits::entry_variables::{Values, expand_settings};
 use crate::setup::edits::{edit_json, edit_toml};
 use crate::setup::known_client::{
     Client, ClientFile, EntryInUse, EntryScope, Places, SERVER, Server, Switch, SwitchEffect,
@@ -24,16 +25,17 @@ pub fn find(
     places: &Places,
     project: Option<&Path>,
     directories: &[PathBuf],
+    values: Values<'_>,
 ) -> Vec<Switch> {
     let Some(project) = project else {
-        return find_in(client, places, None, directories);
+        return find_in(client, places, None, directories, values);
     };
     let sessions = sessions(project, directories);
     let found: Vec<_> = sessions
         .iter()
         .map(|session| {
             let around = std::slice::from_ref(&session.directory);
-            (session, find_in(client, places, Some(session), around))
+            (session, find_in(client, places, Some(session), around, values))
         })
         .collect();
     let is_everywhere = |switch: &Switch| found.iter().all(|(_, others)| others.contains(switch));
@@ -58,8 +60,10 @@ fn find_in(
     places: &Places,
     session: Option<&Session>,
     directories: &[PathBuf],
+    values: Values<'_>,
 ) -> Vec<Switch> {
-    let Some(found) = entry_in_use(client, places, session, directories) else {
+    let expand = |entry| expand_settings(entry, client.variables, values);
+    let Some(found) = entry_in_use(client, places, session, directories, expand) else {
         return Vec::new();
     };
     let (file, (entry, key), scope) = found;
@@ -89,6 +93,7 @@ fn entry_in_use(
     places: &Places,
     session: Option<&Session>,
     directories: &[PathBuf],
+    expand: impl Fn(Value) -> Value,
 ) -> Option<(ClientFile, (Value, String), EntryScope)> {
     // Only the places of the entries count here, not what setup would write.
     let server = Server { program: SERVER.to_owned() };
@@ -107,7 +112,7 @@ fn entry_in_use(
     files.into_iter().find_map(|(file, project, scope)| {
         let text = ConfigFile::look(&file.path, project).ok()?.text?;
         let written = written_entry::look(&text, &file.edits).ok()?;
-        let entry = written.entry.filter(names_bridge)?;
+        let entry = written.entry.map(&expand).filter(names_bridge)?;
         Some((file, (entry, written.key), scope))
     })
 }

@@ -1,7 +1,8 @@
 //! The approval that Qwen Code wants for what a project brings: its `settings.json`, and a `.mcp.json`, which other clients share. Both
 //! take the place of the user's entry.
 //!
-//! As Qwen Code 0.24 decides it: an approval holds for one directory, and for the entry as it was then.
+//! As Qwen Code 0.24 decides it: an approval holds for one directory, and for the entry as it was then. Of `settings.json` the values of
+//! variables count, of `.mcp.json`, which it does not expand, the text.
 
 use std::path::Path;
 

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::find;
 use crate::setup::clients::named;
+use crate::setup::edits::entry_variables::Values;
 use crate::setup::known_client::{Places, Switch, SwitchEffect};
 
 mod wrong_values;
@@ -39,7 +40,8 @@ impl User {
         let home = |name: &str| (name == "HOME").then(|| self.base.path().into());
         let places = Places::read(home, false).unwrap();
         let (client, project) = (named(self.client).unwrap(), self.project());
-        find(client, &places, Some(&project), std::slice::from_ref(&project))
+        let values = Values { variable: &variable, workspace: None };
+        find(client, &places, Some(&project), std::slice::from_ref(&project), values)
     }
 
     /// Returns the effect and the words of what is found, with `~` for the home directory.
@@ -49,6 +51,11 @@ impl User {
         let found = self.find().into_iter();
         found.map(|one| (one.effect, short(&one.says), short(&one.remedy))).collect()
     }
+}
+
+/// The environment of the client.
+fn variable(name: &str) -> Option<String> {
+    ["A", "B"].contains(&name).then(|| name.to_lowercase())
 }
 
 const COMMAND: &str = "/x/cli-team-bridge";
@@ -382,6 +389,18 @@ fn what_a_project_brings_waits_for_the_approval_of_qwen_code() {
         user.write("p/.mcp.json", &servers(&fields));
         approve("approved", hash);
         assert_eq!(user.find(), [], "{fields}");
+    }
+    // In its own file, the values of variables count, in the shared one the text.
+    let named = json!({ "args": ["orchestrator", "/$A-${B}", "${NONE}"], "env": { "X": "/${A}/y" }, "timeout": 150_000 });
+    fs::remove_file(user.project().join(".mcp.json")).unwrap();
+    for (file, hash) in [
+        (".qwen/settings.json", "be982e6d90a49ffe0ff378f5ba8ba5a76c8c543d5bc54d0e8d700b457ff6b554"),
+        (".mcp.json", "aebf4a45889ae7bbef379ba71a0ecf550ff03a49d070d4cd13cd14b4b3733031"),
+    ] {
+        user.write(&format!("p/{file}"), &servers(&named));
+        approve("approved", hash);
+        assert_eq!(user.find(), [], "{file}");
+        fs::remove_file(user.project().join(file)).unwrap();
     }
     // Claude Code writes the type.
     approve("approved", hash);

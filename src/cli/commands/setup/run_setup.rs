@@ -16,6 +16,7 @@ use crate::domain::wait_times;
 use crate::setup::clients::CLIENTS;
 use crate::setup::edits::config_edit::PROGRAM;
 use crate::setup::edits::entry_arguments::JudgeArguments;
+use crate::setup::edits::entry_variables::Values;
 use crate::setup::installed_agents::{self, InstalledAgent};
 use crate::setup::known_client::{Client, ClientFile, Places, Server, SwitchEffect};
 use crate::setup::local_entry::{self, LocalEntry};
@@ -350,7 +351,9 @@ impl Session {
     fn turn_on(&self, places: &Places) -> Option<String> {
         let ready = CLIENTS.iter().find(|client| Some(client.title) == self.ready)?;
         let directories: Vec<_> = self.directory.iter().cloned().collect();
-        let switches = switches::find(ready, places, self.project.as_deref(), &directories);
+        let value = |name: &str| std::env::var(name).ok();
+        let values = Values { variable: &value, workspace: self.project.as_deref() };
+        let switches = switches::find(ready, places, self.project.as_deref(), &directories, values);
         let off = switches.into_iter().find(|switch| switch.effect == SwitchEffect::Off)?;
         Some(off.remedy)
     }

@@ -156,7 +156,13 @@ fn settings_in_the_directory_of_a_session_below_the_projects_count() {
         let home = |name: &str| (name == "HOME").then(|| user.base.path().into());
         let places = Places::read(home, false).unwrap();
         let directories = [below, project.clone()];
-        let found = find(named(client).unwrap(), &places, Some(&project), &directories);
+        let found = find(
+            named(client).unwrap(),
+            &places,
+            Some(&project),
+            &directories,
+            Values { variable: &variable, workspace: None },
+        );
         assert_eq!(found.len(), 1, "{client}: {found:?}");
         assert_eq!(found[0].effect, SwitchEffect::Off);
     }
@@ -177,8 +183,13 @@ fn in_codex_sessions(files: &[(&str, &str)], trusted: &str) -> [Vec<String>; 2] 
     let (project, home) = (user.project(), user.base.path());
     let places = Places::read(|name| (name == "HOME").then(|| home.into()), false).unwrap();
     [project.join("sub/deep"), project.clone()].map(|session| {
-        let all =
-            find(named("codex").unwrap(), &places, Some(&project), std::slice::from_ref(&session));
+        let all = find(
+            named("codex").unwrap(),
+            &places,
+            Some(&project),
+            std::slice::from_ref(&session),
+            Values { variable: &variable, workspace: None },
+        );
         let here = format!("(in a session in {})", session.display());
         let of_here = all
             .into_iter()
