@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::brought_entry::{judge_form, judge_program};
 use super::clients::CLIENTS;
 use super::config_file::ConfigFile;
-use super::edits::config_edit::{FileEdits, JsonEdit, names_bridge, runs_bridge};
+use super::edits::config_edit::{FileEdits, JsonEdit, names_bridge, remote_fields_for};
 use super::edits::entry_arguments::{JudgeArguments, ServerRole, started_server};
 use super::edits::entry_variables::{Expanded, Values, expand};
 use super::known_client::{Client, ClientFile, Places, SERVER, Server, SwitchEffect};
@@ -175,7 +175,7 @@ fn by_entry(client: &Client, entry: &Value, around: &Around<'_>) -> Connection {
     };
     match started_server(&entry, around.started_in.judge_arguments) {
         Ok(server)
-            if runs_bridge(&entry)
+            if remote_fields_for(client.name, &entry).is_empty()
                 && is_found
                 && server.missing_project(is_directory).is_none() =>
         {

@@ -18,7 +18,7 @@ use crate::domain::text::shown_path::ShownPath as _;
 use crate::domain::text::visible_letters::beginning;
 use crate::setup::brought_entry::{EntryFault, judge_form};
 use crate::setup::edits::config_edit::{
-    are_unknown_kinds, named_fields, names_bridge, program_of, remote_fields,
+    are_unknown_kinds, named_fields, names_bridge, program_of, remote_fields_for,
 };
 use crate::setup::edits::entry_arguments::{JudgeArguments, ServerRole, started_server};
 use crate::setup::edits::entry_variables::{Expanded, Left};
@@ -112,6 +112,7 @@ impl ExaminedFile {
     /// Judges its entry. In a file of the user only those fields count with which no process of the command would run.
     fn judge(
         &self,
+        client: &str,
         written: &Written,
         entry: &Value,
         judge_program: impl Fn(&str) -> Result<(), EntryFault>,
@@ -122,7 +123,7 @@ impl ExaminedFile {
                 judge_program(entry["command"].as_str().unwrap_or_default())
             }
             (Scope::Project | Scope::User | Scope::Local { .. }, _) => {
-                let fields = remote_fields(entry);
+                let fields = remote_fields_for(client, entry);
                 if fields.is_empty() { Ok(()) } else { Err(EntryFault::Fields(fields)) }
             }
         }
@@ -249,7 +250,7 @@ pub(super) fn judge(client: &ExaminedClient, programs: &Programs<'_>) -> Vec<Fin
             Some(_) if !is_executable => Ok(()),
             _ => (programs.judge_brought)(command),
         };
-        if let Err(fault) = file.judge(written, &used.value, judge_brought) {
+        if let Err(fault) = file.judge(client.name, written, &used.value, judge_brought) {
             let (says, remedy) = words_of(&fault, entry, &key);
             let says = format!("the entry `bridge` in {place} {says}");
             let remedy = remedy.unwrap_or_else(|| format!("remove {key}, then {set_up}"));
@@ -258,7 +259,7 @@ pub(super) fn judge(client: &ExaminedClient, programs: &Programs<'_>) -> Vec<Fin
             leads_nowhere |= !is_executable;
             findings.push(judge_command_line((client, &subject), file, (written, &used), programs));
         }
-        findings.extend(judge_limit(&subject, &key, written, entry));
+        findings.extend(judge_limit((client.name, &subject), &key, written, entry));
     }
     if is_set_up || client.has_plugin {
         findings.extend(client.untrusted.iter().map(|(directory, trust)| {

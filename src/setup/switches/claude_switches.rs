@@ -18,7 +18,7 @@ use crate::setup::known_client::{EntryInUse, EntryScope, SERVER, Switch, SwitchE
 const FIELDS: JudgedFields = JudgedFields {
     has_cwd: false,
     has_env_of_texts: true,
-    limits: &[("timeout", Least::MoreThanZero)],
+    limits: &[("timeout", Least::WholeMoreThanZero)],
     lists: &[],
     excluded: &[],
 };

@@ -29,6 +29,8 @@ pub(super) struct EntryFields {
     pub(super) is_without_exact: bool,
     /// The same of the other list.
     pub(super) is_only_exact: bool,
+    /// Whether a text in the place of the list of hidden tools hides those whose names are in it.
+    pub(super) is_text_searched: bool,
 }
 
 /// Codex 0.166. Each field counts from the project's file, if the user trusts the project, else from the user's.
@@ -40,6 +42,7 @@ pub(in crate::setup) fn of_codex(used: &EntryInUse<'_>) -> Vec<Switch> {
         without: Some("disabled_tools"),
         is_without_exact: true,
         is_only_exact: true,
+        is_text_searched: false,
     };
     let trust = CodexTrust::of(used);
     let files = trust.files(used);
@@ -161,9 +164,16 @@ pub(in crate::setup) fn of_droid(used: &EntryInUse<'_>) -> Vec<Switch> {
         without: Some("disabledTools"),
         is_without_exact: false,
         is_only_exact: false,
+        is_text_searched: false,
     };
     let replaced = replaced_in_project(used);
-    if replaced.is_some() { Vec::from_iter(replaced) } else { of_entry(used, fields) }
+    if replaced.is_some() {
+        return Vec::from_iter(replaced);
+    }
+    let mut switches = of_entry(used, fields);
+    let values = JudgedFields { has_env_of_texts: true, ..JudgedFields::default() };
+    switches.extend(of_values(used, &[used.layer()], values));
+    switches
 }
 
 /// Zed, as its documentation says.
@@ -193,6 +203,15 @@ fn of_layers(used: &EntryInUse<'_>, layers: &[Layer], fields: EntryFields) -> Ve
         let Some((field, layer)) = field.and_then(|field| Some((field, first_with(field)?))) else {
             continue;
         };
+        let mut hidden = used.tools();
+        if let Value::String(text) = &layer.entry[field]
+            && fields.is_text_searched
+            && !is_only
+        {
+            hidden.retain(|tool| text.contains(tool));
+            lists.push((hidden, place(layer, field)));
+            continue;
+        }
         let Value::Array(list) = &layer.entry[field] else { continue };
         // What else a list has is judged with the other values.
         let is_judged =
@@ -201,7 +220,6 @@ fn of_layers(used: &EntryInUse<'_>, layers: &[Layer], fields: EntryFields) -> Ve
             continue;
         }
         let named = texts(&layer.entry[field]);
-        let mut hidden = used.tools();
         let is_exact = if is_only { fields.is_only_exact } else { fields.is_without_exact };
         let is_named = |one: &str, tool: &str| {
             if is_exact { one == tool } else { names(one, tool) }

@@ -10,9 +10,12 @@ use crate::setup::written_entry::Written;
 /// The keys under which a client's entry may have its limit for one call.
 const LIMITS: [&str; 2] = ["timeout", "tool_timeout_sec"];
 
+/// The clients that also take a text that is a number.
+const TAKE_TEXTS: [&str; 2] = ["gemini", "qwen"];
+
 /// Judges the client's limit for one call, if setup would set one.
 pub(super) fn judge_limit(
-    subject: &Subject,
+    (client, subject): (&str, &Subject),
     place: &str,
     written: &Written,
     entry: &Value,
@@ -20,21 +23,24 @@ pub(super) fn judge_limit(
     let key = LIMITS.into_iter().find(|key| {
         written.expected.as_ref().is_some_and(|expected| expected.get(key).is_some())
     })?;
-    let expected = written.expected.as_ref()?.get(key)?.as_u64()?;
-    let value = entry.get(key);
-    let found = value.and_then(Value::as_u64);
-    if found.is_some_and(|found| found >= expected) {
-        return None;
-    }
-    let says = match found {
-        Some(found) => format!("`{key}` is {found}, shorter than the longest wait of a tool"),
-        None => match value {
-            Some(value) => {
-                let value = beginning(&value.to_string(), CLIENT_WORD_CHARS);
-                format!("`{key}` is {value}, which is no limit for the waits of a tool")
+    let expected = written.expected.as_ref()?.get(key)?.as_f64()?;
+    let takes_texts = TAKE_TEXTS.contains(&client);
+    // A timer of Node.js takes `null` for none.
+    let value = entry.get(key).filter(|value| !(takes_texts && value.is_null()));
+    let number = |value: &Value| {
+        let text = value.as_str().filter(|_| takes_texts);
+        value.as_f64().or_else(|| text?.trim().parse().ok())
+    };
+    let says = match (value, value.and_then(number)) {
+        (_, Some(found)) if found >= expected => return None,
+        (Some(value), found) => {
+            let value = beginning(&value.to_string(), CLIENT_WORD_CHARS);
+            match found {
+                Some(_) => format!("`{key}` is {value}, shorter than the longest wait of a tool"),
+                None => format!("`{key}` is {value}, which is no limit for the waits of a tool"),
             }
-            None => format!("`{key}` is not set, so long waits may be cut off"),
-        },
+        }
+        (None, _) => format!("`{key}` is not set, so long waits may be cut off"),
     };
     let remedy = format!("set `{key}` of {place} to {expected}");
     Some(Finding::note(subject, "timeout", says).with_remedy(remedy))

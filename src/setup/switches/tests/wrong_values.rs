@@ -36,6 +36,7 @@ fn a_value_of_the_entry_with_which_it_is_not_started_is_named() {
         (json!({ "timeout": 0 }), [true, false, true, true]),
         (json!({ "timeout": -5 }), [true, false, true, true]),
         (json!({ "timeout": "x" }), [true, false, true, true]),
+        (json!({ "timeout": 1500.5 }), [true, false, false, false]),
         (json!({ "timeout": 150_000 }), [false; 4]),
         (json!({ "timeout": 2_147_483_647 }), [false; 4]),
         (json!({ "timeout": 2_147_483_648_u32 }), [false, false, true, true]),
@@ -49,6 +50,27 @@ fn a_value_of_the_entry_with_which_it_is_not_started_is_named() {
         (json!({ "bearer_token_env_var": "X" }), [false, true, false, false]),
     ] {
         assert_eq!(all.map(|client| off(client, fields.clone())), expected, "{fields}");
+    }
+}
+
+/// As their code looks for a name in it.
+#[test]
+fn a_text_in_the_place_of_the_list_of_hidden_tools_hides_those_whose_names_are_in_it() {
+    for (text, hidden) in
+        [("list_agents", 1), ("list_agents, send_message", 2), ("list_agent", 0), ("", 0)]
+    {
+        for client in ["gemini", "qwen"] {
+            let user = User::of(client);
+            let fields = json!({ "excludeTools": text });
+            user.write(&format!(".{client}/settings.json"), &servers(&fields));
+            let found = user.says();
+            assert_eq!(found.len(), usize::from(hidden > 0), "{client}: {found:?}");
+            if hidden > 0 {
+                assert_eq!(found[0].0, SwitchEffect::Partly);
+                let words = format!("hides {hidden} of the bridge's");
+                assert!(found[0].1.contains(&words), "{client}: {found:?}");
+            }
+        }
     }
 }
 

@@ -190,3 +190,60 @@ async fn a_projects_file_that_does_not_parse_is_a_note_where_its_client_goes_on(
         check(&report, (client, "file"), level, says, "correct ");
     }
 }
+
+/// Whether each client starts the bridge with such a field, as Claude Code 2.1.329, Codex 0.166, Gemini CLI 0.61, Qwen Code 0.24 and Droid 0.215
+/// were seen to do it. With a limit that ends each call at once, it is of no use.
+#[tokio::test]
+async fn a_field_of_an_entry_keeps_the_bridge_off_in_the_clients_that_it_does_in() {
+    let stage = stage();
+    fs::create_dir_all(stage.home().join(".claude")).unwrap();
+    let own = env!("CARGO_BIN_EXE_cli-team-bridge");
+    let (yes, no) = (true, false);
+    // There is no `null` in TOML.
+    for (field, value, expected) in [
+        ("x", json!(1), [yes, yes, yes, yes, yes]),
+        ("type", json!("stdio"), [yes, yes, yes, yes, yes]),
+        ("type", json!("local"), [no, yes, yes, yes, yes]),
+        ("type", json!("http"), [no, yes, yes, yes, no]),
+        ("type", json!("sse"), [no, yes, yes, yes, no]),
+        ("type", json!(5), [no, yes, yes, yes, yes]),
+        ("transport", json!("stdio"), [yes, yes, yes, yes, yes]),
+        ("transport", json!("http"), [yes, yes, yes, yes, yes]),
+        ("timeout", json!("150000"), [no, yes, yes, yes, yes]),
+        ("timeout", json!("x"), [no, yes, no, no, yes]),
+        ("timeout", json!(0), [no, yes, no, no, yes]),
+        ("timeout", json!(-5), [no, yes, no, no, yes]),
+        ("timeout", json!(1500.5), [no, yes, yes, yes, yes]),
+        ("timeout", json!(2_147_483_648_u32), [yes, yes, no, no, yes]),
+        ("tool_timeout_sec", json!("150"), [yes, no, yes, yes, yes]),
+        ("tool_timeout_sec", json!(150.5), [yes, yes, yes, yes, yes]),
+        ("cwd", json!("/nonexistent"), [yes, no, no, no, yes]),
+        ("env", json!({ "A": 1 }), [no, no, no, yes, no]),
+        ("disabled", json!(true), [yes, yes, yes, yes, no]),
+        ("enabled", json!(false), [yes, no, yes, yes, yes]),
+        ("args", json!("orchestrator"), [no, no, no, no, no]),
+        ("args", json!(["orchestrator", 5]), [no, no, no, no, no]),
+        ("excludeTools", json!("list_agents"), [yes, yes, yes, yes, yes]),
+    ] {
+        let mut entry = json!({ "command": own, "args": ["orchestrator"] });
+        entry[field] = value.clone();
+        let fields = entry.as_object().unwrap().iter().map(|(key, value)| match value {
+            serde_json::Value::Object(_) => format!("{key} = {{ A = 1 }}\n"),
+            value => format!("{key} = {value}\n"),
+        });
+        let toml = format!("[mcp_servers.bridge]\n{}", fields.collect::<String>());
+        write(&stage.home().join(".codex/config.toml"), &toml);
+        let all = json!({ "mcpServers": { "bridge": entry } }).to_string();
+        for (_, of_user, _) in FILES {
+            write(&stage.home().join(of_user), &all);
+        }
+        let (_, report) = examined(&stage, &["--no-start"]).await;
+        let is_started = ["claude-code", "codex", "gemini", "qwen", "droid"].map(|client| {
+            let findings = report["findings"].as_array().unwrap().iter();
+            let mut findings = findings.filter(|one| one["name"] == client);
+            let is_ok = findings.clone().any(|one| one["check"] == "entry" && one["level"] == "ok");
+            is_ok && findings.all(|one| one["level"] != "problem")
+        });
+        assert_eq!(is_started, expected, "{field}: {value}: {report:#}");
+    }
+}
