@@ -45,3 +45,39 @@ pub(super) fn judge_limit(
     let remedy = format!("set `{key}` of {place} to {expected}");
     Some(Finding::note(subject, "timeout", says).with_remedy(remedy))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_limit_counts_as_its_client_reads_it() {
+        let written =
+            Written { expected: Some(json!({ "timeout": 150_000 })), ..Written::default() };
+        let subject = Subject::Client("x".to_owned());
+        // What is said in Claude Code, and in Gemini CLI and Qwen Code.
+        for (value, expected) in [
+            (json!(150_000), [None, None]),
+            (json!(150_000.5), [None, None]),
+            (json!(60_000.5), [Some("60000.5, shorter"); 2]),
+            (json!("150000"), [Some("no limit"), None]),
+            (json!("60000"), [Some("no limit"), Some("shorter")]),
+            (json!("x"), [Some("no limit"); 2]),
+            (json!(null), [Some("null, which is no limit"), Some("not set")]),
+        ] {
+            let entry = json!({ "timeout": value });
+            for (client, expected) in
+                [("claude-code", expected[0]), ("gemini", expected[1]), ("qwen", expected[1])]
+            {
+                let found = judge_limit((client, &subject), "f", &written, &entry);
+                let is_expected = match (&found, expected) {
+                    (Some(finding), Some(words)) => finding.says.contains(words),
+                    (found, expected) => found.is_none() && expected.is_none(),
+                };
+                assert!(is_expected, "{client}: {value}: {found:?}");
+            }
+        }
+    }
+}
