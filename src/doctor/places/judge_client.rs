@@ -458,13 +458,19 @@ fn words_of(fault: &EntryFault, entry: &Value, key: &str) -> (String, Option<Str
 fn judge_unusable(client: &ExaminedClient, subject: &Subject) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut named = BTreeSet::new();
+    // Otherwise the entry may be in there.
+    let has_entry = |file: &ExaminedFile| {
+        let written = file.written.as_ref().ok();
+        written.and_then(|it| it.entry.as_ref()).is_some_and(names_bridge)
+    };
+    let has_bridge = client.has_plugin || client.files.iter().any(has_entry);
     for file in &client.files {
         // One file may have entries of two scopes.
         if let Err(Unreadable { why, remedy, is_unused }) = &file.written
             && named.insert(&file.path)
         {
             let (path, remedy) = (file.path.shown(), format!("{remedy}, then {CHECK_AGAIN}"));
-            let finding = if *is_unused {
+            let finding = if *is_unused && has_bridge {
                 let says = format!("{} uses nothing of {path}: {why}", client.title);
                 Finding::note(subject, "file", says).with_remedy(remedy)
             } else {

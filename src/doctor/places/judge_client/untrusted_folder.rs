@@ -2,12 +2,10 @@
 
 use std::path::Path;
 
+use super::CHECK_AGAIN;
 use crate::doctor::finding::{Finding, Subject};
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::setup::known_client::FolderTrust;
-
-/// The end of a remedy that is work by hand.
-const CHECK_AGAIN: &str = "run `cli-team-bridge doctor` again";
 
 /// Judges a directory that the client does not trust.
 pub(super) fn judge_trust(
