@@ -140,8 +140,9 @@ fn value_of(form: &str, forms: VariableForms, values: Values<'_>) -> Result<Stri
     let not_known = || Left::NotKnown(form.to_owned());
     let inner = form.strip_prefix("${").and_then(|inner| inner.strip_suffix('}'));
     match (forms, inner) {
-        (VariableForms::None, _) => Err(not_expanded()),
-        (VariableForms::Environment { bare: false, .. }, None) => Err(not_expanded()),
+        (VariableForms::None, _) | (VariableForms::Environment { bare: false, .. }, None) => {
+            Err(not_expanded())
+        }
         (VariableForms::Environment { bare: true, .. }, None) => {
             (values.variable)(&form[1..]).ok_or_else(not_set)
         }

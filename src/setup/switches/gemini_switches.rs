@@ -21,7 +21,6 @@ const FIELDS: EntryFields = EntryFields {
     without: Some("excludeTools"),
     is_without_exact: true,
     is_only_exact: false,
-    is_text_searched: true,
 };
 
 /// The limit for a call, which is that for the start, too: with 0, or 2^31 or more, it is over at once. `qwen mcp list` does not use it.

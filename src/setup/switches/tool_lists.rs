@@ -29,8 +29,6 @@ pub(super) struct EntryFields {
     pub(super) is_without_exact: bool,
     /// The same of the other list.
     pub(super) is_only_exact: bool,
-    /// Whether a text in the place of the list of hidden tools hides those whose names are in it.
-    pub(super) is_text_searched: bool,
 }
 
 /// Codex 0.166. Each field counts from the project's file, if the user trusts the project, else from the user's.
@@ -42,7 +40,6 @@ pub(in crate::setup) fn of_codex(used: &EntryInUse<'_>) -> Vec<Switch> {
         without: Some("disabled_tools"),
         is_without_exact: true,
         is_only_exact: true,
-        is_text_searched: false,
     };
     let trust = CodexTrust::of(used);
     let files = trust.files(used);
@@ -164,7 +161,6 @@ pub(in crate::setup) fn of_droid(used: &EntryInUse<'_>) -> Vec<Switch> {
         without: Some("disabledTools"),
         is_without_exact: false,
         is_only_exact: false,
-        is_text_searched: false,
     };
     let replaced = replaced_in_project(used);
     if replaced.is_some() {
@@ -204,9 +200,9 @@ fn of_layers(used: &EntryInUse<'_>, layers: &[Layer], fields: EntryFields) -> Ve
             continue;
         };
         let mut hidden = used.tools();
+        // A text there is searched for the name of each tool.
         if let Value::String(text) = &layer.entry[field]
-            && fields.is_text_searched
-            && !is_only
+            && field == "excludeTools"
         {
             hidden.retain(|tool| text.contains(tool));
             lists.push((hidden, place(layer, field)));

@@ -130,7 +130,8 @@ mod tests {
         level: Level,
         remedy: Option<&str>,
     ) -> Finding {
-        let mut finding = Finding::ok(&subject, check, "is so");
+        let mut finding = Finding::ok(&Subject::Bus, check, "is so");
+        finding.subject = subject;
         finding.level = level;
         finding.remedy = remedy.map(str::to_owned);
         finding

@@ -8,6 +8,95 @@ use serde_json::json;
 
 use super::doctor_report::{check, examined, stage};
 
+const NOT_EXPANDED: &str = "does not expand `";
+
+/// What stands before the name of the program in a command, the level of the finding, and what is said.
+type Form = (&'static str, &'static str, &'static str);
+
+/// Each client with its file, and forms in its command.
+const FORMS: [(&str, &str, [Form; 4]); 8] = [
+    (
+        "claude-code",
+        ".claude.json",
+        [
+            ("${BIN}", "ok", ""),
+            ("${NONE:-/gone}", "problem", "does not exist"),
+            ("$BIN", "problem", NOT_EXPANDED),
+            ("${NONE}", "unknown", "`${NONE}` is not set here"),
+        ],
+    ),
+    (
+        "gemini",
+        ".gemini/settings.json",
+        [
+            ("$BIN", "ok", ""),
+            ("${NONE:-/gone}", "problem", "does not exist"),
+            ("${BIN:-/gone}", "ok", ""),
+            ("~", "problem", NOT_EXPANDED),
+        ],
+    ),
+    (
+        "qwen",
+        ".qwen/settings.json",
+        [
+            ("$BIN", "ok", ""),
+            ("${BIN}", "ok", ""),
+            ("${BIN:-/gone}", "problem", NOT_EXPANDED),
+            ("$NONE", "unknown", "is not set here"),
+        ],
+    ),
+    (
+        "codex",
+        ".codex/config.toml",
+        [
+            ("$BIN", "problem", NOT_EXPANDED),
+            ("${BIN}", "problem", NOT_EXPANDED),
+            ("${BIN:-/gone}", "problem", NOT_EXPANDED),
+            ("~", "problem", NOT_EXPANDED),
+        ],
+    ),
+    (
+        "droid",
+        ".factory/mcp.json",
+        [
+            ("$BIN", "problem", NOT_EXPANDED),
+            ("${BIN}", "problem", NOT_EXPANDED),
+            ("${env:BIN}", "problem", NOT_EXPANDED),
+            ("~", "problem", NOT_EXPANDED),
+        ],
+    ),
+    (
+        "cursor",
+        ".cursor/mcp.json",
+        [
+            ("${env:BIN}", "ok", ""),
+            ("$BIN", "unknown", "only Cursor knows"),
+            ("${userHome}", "problem", "does not exist"),
+            ("${input:a}", "unknown", "only Cursor knows what `${input:a}`"),
+        ],
+    ),
+    (
+        "vscode",
+        ".config/Code/User/mcp.json",
+        [
+            ("${env:BIN}", "ok", ""),
+            ("${env:NONE}", "unknown", "is not set here"),
+            ("${workspaceFolder}", "problem", "does not exist"),
+            ("~", "unknown", "only VS Code knows"),
+        ],
+    ),
+    (
+        "zed",
+        ".config/zed/settings.json",
+        [
+            ("$BIN", "unknown", "only Zed knows"),
+            ("${BIN}", "unknown", "only Zed knows"),
+            ("~", "unknown", "only Zed knows"),
+            ("/gone", "problem", "does not exist"),
+        ],
+    ),
+];
+
 /// The binary stands in a directory that `BIN` names; each client is given the forms that it was seen to expand, and not to.
 #[tokio::test]
 async fn a_command_with_variables_is_judged_as_its_client_expands_it() {
@@ -22,89 +111,7 @@ async fn a_command_with_variables_is_judged_as_its_client_expands_it() {
     let toml = |command: &str| {
         format!("[mcp_servers.bridge]\ncommand = '{command}'\nargs = ['orchestrator']\n")
     };
-    let not_expanded = "does not expand `";
-    for (client, file, forms) in [
-        (
-            "claude-code",
-            ".claude.json",
-            [
-                ("${BIN}", "ok", ""),
-                ("${NONE:-/gone}", "problem", "does not exist"),
-                ("$BIN", "problem", not_expanded),
-                ("${NONE}", "unknown", "`${NONE}` is not set here"),
-            ],
-        ),
-        (
-            "gemini",
-            ".gemini/settings.json",
-            [
-                ("$BIN", "ok", ""),
-                ("${NONE:-/gone}", "problem", "does not exist"),
-                ("${BIN:-/gone}", "ok", ""),
-                ("~", "problem", not_expanded),
-            ],
-        ),
-        (
-            "qwen",
-            ".qwen/settings.json",
-            [
-                ("$BIN", "ok", ""),
-                ("${BIN}", "ok", ""),
-                ("${BIN:-/gone}", "problem", not_expanded),
-                ("$NONE", "unknown", "is not set here"),
-            ],
-        ),
-        (
-            "codex",
-            ".codex/config.toml",
-            [
-                ("$BIN", "problem", not_expanded),
-                ("${BIN}", "problem", not_expanded),
-                ("${BIN:-/gone}", "problem", not_expanded),
-                ("~", "problem", not_expanded),
-            ],
-        ),
-        (
-            "droid",
-            ".factory/mcp.json",
-            [
-                ("$BIN", "problem", not_expanded),
-                ("${BIN}", "problem", not_expanded),
-                ("${env:BIN}", "problem", not_expanded),
-                ("~", "problem", not_expanded),
-            ],
-        ),
-        (
-            "cursor",
-            ".cursor/mcp.json",
-            [
-                ("${env:BIN}", "ok", ""),
-                ("$BIN", "unknown", "only Cursor knows"),
-                ("${userHome}", "problem", "does not exist"),
-                ("${input:a}", "unknown", "only Cursor knows what `${input:a}`"),
-            ],
-        ),
-        (
-            "vscode",
-            ".config/Code/User/mcp.json",
-            [
-                ("${env:BIN}", "ok", ""),
-                ("${env:NONE}", "unknown", "is not set here"),
-                ("${workspaceFolder}", "problem", "does not exist"),
-                ("~", "unknown", "only VS Code knows"),
-            ],
-        ),
-        (
-            "zed",
-            ".config/zed/settings.json",
-            [
-                ("$BIN", "unknown", "only Zed knows"),
-                ("${BIN}", "unknown", "only Zed knows"),
-                ("~", "unknown", "only Zed knows"),
-                ("/gone", "problem", "does not exist"),
-            ],
-        ),
-    ] {
+    for (client, file, forms) in FORMS {
         let path = home.join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::create_dir_all(home.join(".claude")).unwrap();
@@ -151,16 +158,13 @@ async fn an_entry_behind_a_link_in_a_project_is_judged_and_setup_does_not_mend_i
         let (target, link) = (stage.home().join("elsewhere"), stage.project().join(of_project));
         let name = link.file_name().unwrap();
         // Claude Code's file is itself a link, of the others the directory is one.
-        let target = match client {
-            "claude-code" => {
-                symlink(&target.join(name), &link).unwrap();
-                target.join(name)
-            }
-            _ => {
-                symlink(&target, link.parent().unwrap()).unwrap();
-                fs::create_dir_all(stage.home().join(of_user).parent().unwrap()).unwrap();
-                target.join(name)
-            }
+        let target = if client == "claude-code" {
+            symlink(target.join(name), &link).unwrap();
+            target.join(name)
+        } else {
+            symlink(&target, link.parent().unwrap()).unwrap();
+            fs::create_dir_all(stage.home().join(of_user).parent().unwrap()).unwrap();
+            target.join(name)
         };
         write(&target, &entry(own));
         let (_, report) = examined(&stage, &["--no-start"]).await;
