@@ -8,10 +8,9 @@ use crate::bus::state::{State, Task};
 use crate::domain::ids::SessionId;
 use crate::domain::limits;
 use crate::domain::member::{Activity, Tools};
-use crate::domain::messaging::Author;
 use crate::domain::task::TaskStatus;
 use crate::domain::text::visible_letters::both_ends;
-use crate::view::{Moment, Spent, Texts, task_error};
+use crate::view::{Moment, Spent, Texts, by_whom, task_error};
 
 /// The words for a task's status.
 pub const TASK_STATUS_WORDS: [&str; 7] =
@@ -130,8 +129,7 @@ impl TaskRow {
 
     /// Returns who has cancelled it, or has asked for that, for a sentence.
     pub fn canceller(&self) -> Option<&str> {
-        let by = self.cancelled_by.as_deref()?;
-        Some(if by == Author::HUMAN { "the user" } else { by })
+        self.cancelled_by.as_deref().map(by_whom)
     }
 
     /// Says who has cancelled it, or has asked for that, if that is known and does not stand in its error.

@@ -11,7 +11,7 @@ mod why_withdrawn;
 pub use self::answers::PossibleAnswer;
 pub(in crate::view) use self::plain_error::plain_error;
 pub use self::plain_error::task_error;
-pub use self::short_forms::{NOT_REPORTED, age, age_lasts, human_in, money, short};
+pub use self::short_forms::{NOT_REPORTED, USER, age, age_lasts, by_whom, human_in, money, short};
 pub use self::shown_time::{going_on, took};
 pub use self::status_look::{StatusLook, Tone};
 pub use self::troubles::{Trouble, WayOut};

@@ -53,7 +53,7 @@ fn what_was_agreed_stands_above_the_messages_also_in_a_small_window() {
         "age  from → to       text",
         "Decided (2)",
         " 10s ben agreed wit… \"Two logs.\" (about \"One log?\")     ✓",
-        " 10s human allowed … execute \"make 1\"                   ✓",
+        " 10s the user allow… execute \"make 1\"                   ✓",
     ];
     assert_eq!(lines[2..6], expected, "{lines:#?}");
     assert_eq!(lines[6], "Messages (20)", "the messages do not seem to be decided");
