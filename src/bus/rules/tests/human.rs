@@ -331,7 +331,10 @@ fn a_workflow_is_cancelled_with_or_without_a_leader() {
     let (led, left) = (team.asking_workflow(), team.asking_workflow());
     let asked =
         Event::WorkflowCancelAsked { id: led.clone(), by: name("orchestrator"), human: true };
-    assert_eq!(team.wish(HumanWish::CancelWorkflow(led)), [asked]);
+    assert_eq!(team.wish(HumanWish::CancelWorkflow(led.clone()))[0], asked);
+    let workflow = team.world.state.workflow(&led).unwrap();
+    assert_eq!(workflow.status, WorkflowStatus::Cancelled, "no step of it has begun");
+    assert_eq!(workflow.steps[0].why.as_deref(), Some("the workflow was cancelled by the user"));
     team.world.leave(team.lead);
     team.wish(HumanWish::CancelWorkflow(left.clone()));
     let workflow = team.world.state.workflow(&left).unwrap();
