@@ -219,7 +219,8 @@ impl Rows<'_> {
         };
         let trial = if task.is_trial { "(trial) " } else { "" };
         let by = task.cancelled_in_words().map(|by| format!("{by}: ")).unwrap_or_default();
-        let words = format!("{trial}{by}{words}");
+        let life = task.life_in_words(self.now()).map(|life| format!("(its agent {life}) "));
+        let words = format!("{trial}{}{by}{words}", life.unwrap_or_default());
         let status = state.replace('_', " ");
         self.filled(
             self.look.status(state),
