@@ -1,6 +1,7 @@
 //! When a member last did something itself, as far as the state has that.
 
 use crate::bus::state::{Session, State};
+use crate::domain::ids::CallId;
 use crate::domain::member::MemberKind;
 use crate::domain::messaging::MessageKind;
 use crate::domain::time::Now;
@@ -19,7 +20,7 @@ impl State {
         let name = &session.name;
         let calls =
             session.waits.iter().map(|wait| wait.call).chain(session.in_flight.keys().copied());
-        let calls = calls.chain(session.written.iter().copied()).filter_map(|call| call.made_ms());
+        let calls = calls.chain(session.written.iter().copied()).filter_map(CallId::made_ms);
         // A reminder is written by a bridge in the name of the one who asked.
         let sent = self
             .messages()
