@@ -171,6 +171,12 @@ fn trials_of_doctor(programs: &Programs) -> Vec<Trial> {
             programs.missing(&doctor_reads_clients::READERS),
             doctor_reads_clients::files_are_read_as_the_clients_read_them,
         ),
+        trial(
+            "doctor",
+            "entries_are_started_where_the_doctor_finds_them_right",
+            programs.missing(&doctor_reads_clients::READERS),
+            doctor_reads_clients::entries_are_started_where_the_doctor_finds_them_right,
+        ),
     ]
 }
 

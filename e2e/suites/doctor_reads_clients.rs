@@ -1,6 +1,7 @@
 //! What the doctor reads in the files of clients, against the real clients: where an entry applies, and which folders are trusted.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -214,4 +215,77 @@ pub(crate) async fn an_entry_is_off_where_claude_shows_no_tools() {
         assert!(said.contains("\"subtype\":\"init\""), "{settings}: {said}");
         assert_eq!(!said.contains("mcp__bridge__assign_task"), expected, "{settings}: {said}");
     }
+}
+
+/// Each client starts the program of an entry exactly where the doctor finds nothing wrong with it: with variables in its command, and with
+/// fields that some clients look at.
+pub(crate) async fn entries_are_started_where_the_doctor_finds_them_right() {
+    let programs = Programs::find();
+    let claude = programs.native("claude", "@anthropic-ai/claude-code", "claude");
+    let command = |name: &str| programs.command(name, name);
+    let plain = || json!({});
+    let entries = [
+        ("$BIN", plain()),
+        ("${BIN}", plain()),
+        ("${BIN:-/gone}", plain()),
+        ("${NONE:-/gone}", plain()),
+        ("${NONE}", plain()),
+        ("${env:BIN}", plain()),
+        ("~/bin", plain()),
+        ("", json!({ "type": "local" })),
+        ("", json!({ "type": "http" })),
+        ("", json!({ "transport": "http" })),
+        ("", json!({ "timeout": "150000" })),
+        ("", json!({ "timeout": 1500.5 })),
+        ("", json!({ "cwd": "/nonexistent" })),
+        ("", json!({ "env": { "A": 1 } })),
+        ("", json!({ "disabled": true })),
+    ];
+    let clients = [
+        ("gemini", command("gemini"), ".gemini/settings.json"),
+        ("qwen", command("qwen"), ".qwen/settings.json"),
+        ("droid", command("droid"), ".factory/mcp.json"),
+        ("claude-code", claude, ".claude.json"),
+    ];
+    let path = programs.path(&["gemini", "qwen", "droid"]);
+    let judged = clients.iter().map(async |(name, program, file)| {
+        let mut started = 0;
+        for (form, fields) in &entries {
+            let stage = Stage::new("[agents.default]\n")
+                .with_env(vec![("PATH".into(), path.clone())])
+                .with_variable("GEMINI_CLI_TRUST_WORKSPACE", "true")
+                .with_variable("GEMINI_CLI_NO_RELAUNCH", "true")
+                .with_variable("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
+                .with_variable("DISABLE_AUTOUPDATER", "1");
+            let (home, project) = (stage.home().to_owned(), stage.project().to_owned());
+            let (bin, sign) = (home.join("bin"), home.join("started"));
+            let stage = stage.with_variable("BIN", bin.to_str().unwrap());
+            fs::create_dir_all(&bin).unwrap();
+            let server = bin.join("cli-team-bridge");
+            fs::write(&server, format!("#!/bin/sh\n: > '{}'\n", sign.display())).unwrap();
+            fs::set_permissions(&server, fs::Permissions::from_mode(0o755)).unwrap();
+            let folder = if form.is_empty() { bin.to_str().unwrap() } else { form };
+            let command = format!("{folder}/cli-team-bridge");
+            let mut entry = json!({ "command": command, "args": ["orchestrator"] });
+            for (key, value) in fields.as_object().unwrap() {
+                entry[key] = value.clone();
+            }
+            let file = home.join(file);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::create_dir_all(home.join(".claude")).unwrap();
+            let all = json!({ "mcpServers": { "bridge": entry } });
+            fs::write(&file, all.to_string()).unwrap();
+            // First, because a client may write its files.
+            let off = findings(&stage, &project, name, "switched off").await;
+            let says = findings(&stage, &project, name, "entry").await;
+            let is_right =
+                off.is_empty() && says.iter().any(|one| one.ends_with("cli-team-bridge`"));
+            let said = printed(&stage, program.clone(), &project, &["mcp", "list"]).await;
+            let is_started = sign.exists();
+            assert_eq!(is_started, is_right, "{name}: {all}: {says:?} {off:?}: {said}");
+            started += usize::from(is_started);
+        }
+        assert!(started > 4, "{name} has started {started}");
+    });
+    futures::future::join_all(judged).await;
 }

@@ -113,6 +113,17 @@ pub struct Finding {
     pub is_fixed: bool,
     /// The result as data, for programs.
     pub facts: BTreeMap<&'static str, Value>,
+    /// The cause, if a client may say it too when it is asked.
+    pub(super) cause: Option<Cause>,
+}
+
+/// A cause of which a client may speak itself. Of each, there is one finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// This file cannot be read, or not as the client would read it.
+    UnreadableFile(PathBuf),
+    /// The client uses nothing of this file, because of a value in it.
+    UnusedFile(PathBuf),
 }
 
 impl Finding {
@@ -127,6 +138,7 @@ impl Finding {
             fix: None,
             is_fixed: false,
             facts: BTreeMap::new(),
+            cause: None,
         }
     }
 
@@ -159,6 +171,11 @@ impl Finding {
 
     pub(crate) fn with_fix(mut self, fix: Fix) -> Self {
         self.fix = Some(fix);
+        self
+    }
+
+    pub(super) fn with_cause(mut self, cause: Option<Cause>) -> Self {
+        self.cause = cause;
         self
     }
 

@@ -1,12 +1,11 @@
 //! Judges what clients say of their own settings when they are asked. Pure.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::finding::{Finding, Level, Subject};
+use super::finding::{Cause, Finding, Level, Subject};
 use crate::domain::limits::{CLIENT_WORD_CHARS, NAMED_IN_CLIENT_FILE};
 use crate::domain::text::shown_path::ShownPath as _;
-use crate::domain::text::visible_letters::{beginning, one_line, without_styles};
-use crate::setup::switches::{TAKES_NOTHING, USES_NOTHING};
+use crate::domain::text::visible_letters::{beginning, without_styles};
 
 /// The clients that are asked.
 pub(super) const CODEX: &str = "codex";
@@ -48,15 +47,15 @@ fn of_codex(findings: &mut Vec<Finding>, answers: &[Answer]) {
         return;
     }
     // It knows better than our list of its settings.
-    findings.retain(|one| {
-        one.subject != subject || one.check != SWITCHED_OFF || !one.says.contains(TAKES_NOTHING)
-    });
+    findings
+        .retain(|one| one.subject != subject || !matches!(one.cause, Some(Cause::UnusedFile(_))));
     let failed: Vec<_> = answers.iter().filter(|one| one.code != Some(0)).collect();
-    let is_of_project = |finding: &Finding| {
-        let begins = |one: &&Answer| {
-            finding.says.starts_with(&format!("cannot use {}/", one.directory.shown()))
-        };
-        finding.subject == subject && finding.check == FILE && answers.iter().any(begins)
+    let is_of_project = |finding: &Finding| match &finding.cause {
+        Some(Cause::UnreadableFile(file)) => {
+            let mut answers = answers.iter();
+            finding.subject == subject && answers.any(|one| file.starts_with(&one.directory))
+        }
+        Some(Cause::UnusedFile(_)) | None => false,
     };
     if failed.is_empty() {
         // It starts, so it does not read the project's file, or takes it.
@@ -67,10 +66,11 @@ fn of_codex(findings: &mut Vec<Finding>, answers: &[Answer]) {
     let mut named: Vec<String> = Vec::new();
     for answer in failed {
         let words = error_in(&answer.said);
-        let is_known = |one: &Finding| {
-            one.subject == subject
-                && one.check == FILE
-                && answer.files.iter().any(|file| one.says.contains(&file.shown().to_string()))
+        let is_known = |one: &Finding| match &one.cause {
+            Some(Cause::UnreadableFile(file)) => {
+                one.subject == subject && answer.files.contains(file)
+            }
+            Some(Cause::UnusedFile(_)) | None => false,
         };
         if named.contains(&words) || findings.iter().any(is_known) {
             continue;
@@ -122,21 +122,25 @@ fn of_claude_code(findings: &mut Vec<Finding>, answer: &Answer) {
             continue;
         }
         files.push(file);
-        let shown = one_line(file);
-        let is_known = |one: &Finding| {
-            let is_told = one.check == FILE || one.says.contains(USES_NOTHING);
-            one.subject == subject && is_told && one.says.contains(&shown)
+        let is_known = |one: &Finding| match &one.cause {
+            Some(Cause::UnreadableFile(known) | Cause::UnusedFile(known)) => {
+                one.subject == subject && known == Path::new(file)
+            }
+            None => false,
         };
         if findings.iter().any(is_known) || files.len() > NAMED_IN_CLIENT_FILE {
             continue;
         }
         let says = format!(
-            "Claude Code {USES_NOTHING} {}, as it says itself: {}",
+            "Claude Code uses nothing of {}, as it says itself: {}",
             beginning(file, CLIENT_WORD_CHARS),
             beginning(rest, CLIENT_WORD_CHARS)
         );
         let remedy = format!("correct that in {}", beginning(file, CLIENT_WORD_CHARS));
-        findings.push(Finding::note(&subject, SWITCHED_OFF, says).with_remedy(remedy));
+        let cause = Some(Cause::UnusedFile(file.into()));
+        findings.push(
+            Finding::note(&subject, SWITCHED_OFF, says).with_remedy(remedy).with_cause(cause),
+        );
     }
 }
 
@@ -156,11 +160,9 @@ mod tests {
     fn what_codex_says_of_its_configuration_takes_the_place_of_what_we_know_of_it() {
         let subject = Subject::Client(CODEX.to_owned());
         let ours = || {
-            let says = format!("because of `model`: {TAKES_NOTHING}");
-            vec![
-                Finding::ok(&subject, "entry", "it starts"),
-                Finding::problem(&subject, SWITCHED_OFF, says, "correct it"),
-            ]
+            let cause = Some(Cause::UnusedFile("/h/.codex/config.toml".into()));
+            let wrong = Finding::problem(&subject, SWITCHED_OFF, "any words", "correct it");
+            vec![Finding::ok(&subject, "entry", "it starts"), wrong.with_cause(cause)]
         };
         let file = "/h/.codex/config.toml";
         let wrong = || answer(CODEX, 1, WRONG_MODEL, &[file]);
@@ -182,7 +184,9 @@ mod tests {
     fn a_file_that_codex_does_not_take_is_named_once_and_one_that_it_does_not_read_is_no_problem() {
         let subject = Subject::Client(CODEX.to_owned());
         let file = "/p/.codex/config.toml";
-        let broken = || vec![Finding::problem(&subject, FILE, format!("cannot use {file}"), "x")];
+        let cause = || Some(Cause::UnreadableFile(file.into()));
+        let broken =
+            || vec![Finding::problem(&subject, FILE, "any words", "x").with_cause(cause())];
         let mut findings = broken();
         add(&mut findings, &[answer(CODEX, 1, "Error: config", &[file])]);
         assert_eq!((findings.len(), findings[0].level), (1, Level::Problem), "{findings:?}");
@@ -207,5 +211,13 @@ mod tests {
         assert!(findings[0].says.contains(expected), "{findings:?}");
         add(&mut findings, &[answer(CLAUDE_CODE, 0, said, &[])]);
         assert_eq!(findings.len(), 1, "once: {findings:?}");
+        let subject = Subject::Client(CLAUDE_CODE.to_owned());
+        let file = || PathBuf::from("/h/settings.json");
+        for cause in [Cause::UnusedFile(file()), Cause::UnreadableFile(file())] {
+            let ours = Finding::note(&subject, SWITCHED_OFF, "any words").with_cause(Some(cause));
+            let mut findings = vec![ours.clone()];
+            add(&mut findings, &[answer(CLAUDE_CODE, 0, said, &[])]);
+            assert_eq!(findings, [ours], "it is known");
+        }
     }
 }

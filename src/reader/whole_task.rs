@@ -41,7 +41,7 @@ pub fn no_such_task(id: &TaskId) -> String {
 
 /// Reads a task with its texts; none if there is no task of this id, or it ended too long ago.
 pub fn whole_task(bus: &mut Follower, id: &TaskId) -> Result<Option<WholeTask>, LogError> {
-    let held = held_sessions(bus);
+    let (held, now) = (held_sessions(bus), bus.now());
     let cancelled_by = cancelled_by(bus, id);
     let (state, mut texts) = bus.state_and_texts();
     let Some(task) = state.task(id) else { return Ok(None) };
@@ -58,7 +58,7 @@ pub fn whole_task(bus: &mut Follower, id: &TaskId) -> Result<Option<WholeTask>, 
     let error = task.error.as_ref();
     let whole_error = error.map(|error| format!("{}: {}", error.class, task_error(&error.message)));
     let is_held = |session| held.contains(&session);
-    let row = TaskRow::of(state, task, &is_held, &mut LogTexts(texts));
+    let row = TaskRow::of(state, task, (&is_held, now), &mut LogTexts(texts));
     Ok(Some(WholeTask {
         row: TaskRow { cancelled_by: row.cancelled_by.clone().or(cancelled_by), ..row },
         whole_prompt,

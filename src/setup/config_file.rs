@@ -158,17 +158,25 @@ impl ConfigFile {
     /// Reads a file. A project's file must be inside the project and reached without links: a repository may bring links that lead
     /// out of it, or into its `.git`. It must also be short, because a repository may bring one that takes long to parse.
     pub fn read(path: &Path, project: Option<&Path>) -> Result<Self, ConfigFileError> {
-        let named = path;
-        let path =
-            real_path::resolve(Path::new("/"), path).ok_or_else(|| why_not_followed(path))?;
-        if let Some(project) = project {
-            if !path.starts_with(project) {
-                return Err(ConfigFileError::Outside);
-            }
-            if path != named {
-                return Err(ConfigFileError::Linked);
-            }
+        let resolved = resolve(path)?;
+        match project {
+            Some(project) if !resolved.starts_with(project) => Err(ConfigFileError::Outside),
+            Some(_) if resolved != path => Err(ConfigFileError::Linked),
+            _ => Self::read_at(path, resolved, project),
         }
+    }
+
+    /// Reads a file as its client does, which follows all links, also in a project: only to judge what is there.
+    pub fn look(path: &Path, project: Option<&Path>) -> Result<Self, ConfigFileError> {
+        Self::read_at(path, resolve(path)?, project)
+    }
+
+    /// Reads a file at a path that leads through no links.
+    fn read_at(
+        named: &Path,
+        path: PathBuf,
+        project: Option<&Path>,
+    ) -> Result<Self, ConfigFileError> {
         let most = match project {
             Some(_) => MAX_PROJECT_CLIENT_FILE_BYTES,
             None => MAX_CLIENT_FILE_BYTES,
@@ -344,6 +352,11 @@ pub(super) fn missing(directory: &Path) -> Vec<PathBuf> {
     let mut missing: Vec<_> = missing.map(Path::to_owned).collect();
     missing.reverse();
     missing
+}
+
+/// Returns the place to which a path leads.
+fn resolve(path: &Path) -> Result<PathBuf, ConfigFileError> {
+    real_path::resolve(Path::new("/"), path).ok_or_else(|| why_not_followed(path))
 }
 
 /// Returns why a path leads to no certain place.

@@ -1,5 +1,6 @@
 //! Which of the installed clients start the bridge, by an entry or as a plugin. Only reads their files.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -7,8 +8,9 @@ use serde_json::Value;
 use super::brought_entry::{judge_form, judge_program};
 use super::clients::CLIENTS;
 use super::config_file::ConfigFile;
-use super::edits::config_edit::{FileEdits, JsonEdit, names_bridge, runs_bridge};
+use super::edits::config_edit::{FileEdits, JsonEdit, names_bridge, remote_fields_for};
 use super::edits::entry_arguments::{JudgeArguments, ServerRole, started_server};
+use super::edits::entry_variables::{Expanded, Values, expand};
 use super::known_client::{Client, ClientFile, Places, SERVER, Server, SwitchEffect};
 use super::{local_entry, switches, written_entry};
 use crate::sys::process::has_content;
@@ -29,7 +31,7 @@ pub enum Connection {
     NotConnected,
     /// It starts the bridge as a peer, which cannot lead.
     Joins,
-    /// A file that may have the entry cannot be read.
+    /// A file that may have the entry cannot be read, or only the client knows what its entry starts.
     Unknown,
     /// It has an entry for the bridge that cannot start it, must not be believed, or is switched off.
     Broken,
@@ -54,34 +56,44 @@ pub fn look(
     started_in: StartedIn<'_>,
     own: &Path,
     program: impl Fn(&str) -> Option<PathBuf>,
+    variable: impl Fn(&str) -> Option<OsString>,
 ) -> Vec<InstalledClient> {
     let installed = CLIENTS.iter().filter(|client| client.find(places, &program).is_some());
+    let value = |name: &str| variable(name).and_then(|value| value.into_string().ok());
+    let values = Values { variable: &value, workspace: started_in.project };
+    let around = Around { started_in, own, find: &program, values };
     installed
         .map(|client| InstalledClient {
             name: client.name,
             title: client.title,
-            connection: connection(client, places, started_in, (own, &program)),
+            connection: connection(client, places, &around),
         })
         .collect()
 }
 
-fn connection(
-    client: &Client,
-    places: &Places,
-    started_in: StartedIn<'_>,
-    programs: (&Path, &impl Fn(&str) -> Option<PathBuf>),
-) -> Connection {
+/// What decides whether an entry starts the bridge.
+struct Around<'a> {
+    started_in: StartedIn<'a>,
+    own: &'a Path,
+    /// Finds a program by its name.
+    find: &'a dyn Fn(&str) -> Option<PathBuf>,
+    values: Values<'a>,
+}
+
+fn connection(client: &Client, places: &Places, around: &Around<'_>) -> Connection {
+    let started_in = around.started_in;
     if client.has_plugin(places) {
         return Connection::Connected;
     }
-    let found = connection_by_entries(client, places, started_in, programs);
+    let found = connection_by_entries(client, places, around);
     let is_off = || {
         let directories: Vec<_> = [started_in.directory, started_in.project]
             .into_iter()
             .flatten()
             .map(Path::to_owned)
             .collect();
-        let switches = switches::find(client, places, started_in.project, &directories);
+        let switches =
+            switches::find(client, places, started_in.project, &directories, around.values);
         switches.iter().any(|switch| switch.effect == SwitchEffect::Off)
     };
     match found {
@@ -91,17 +103,12 @@ fn connection(
 }
 
 /// Returns the connection as the entries have it, whatever may switch them off.
-fn connection_by_entries(
-    client: &Client,
-    places: &Places,
-    started_in: StartedIn<'_>,
-    (own, program): (&Path, &impl Fn(&str) -> Option<PathBuf>),
-) -> Connection {
-    let StartedIn { project, directory, .. } = started_in;
+fn connection_by_entries(client: &Client, places: &Places, around: &Around<'_>) -> Connection {
+    let StartedIn { project, directory, .. } = around.started_in;
     let local = directory.map(|directory| local_entry::find(client, places, directory));
     // It takes precedence over all others. If its file cannot be read, the search below finds that out too.
     if let Some(Ok(Some(local))) = local {
-        return by_entry(local.entry(), started_in, program);
+        return by_entry(client, local.entry(), around);
     }
     // Only the places of the entries count here, not their content.
     let server = Server { program: SERVER.to_owned() };
@@ -109,7 +116,7 @@ fn connection_by_entries(
     let of_project = project.map(|project| (client.for_project)(project, &server));
     let of_project = of_project.into_iter().flatten().map(|file| (file, project));
     let files = of_user.chain(of_project).filter(|(file, _)| has_entry(file));
-    let found = files.map(|(file, project)| by_file(&file, project, started_in, (own, program)));
+    let found = files.map(|(file, project)| by_file(client, &file, project, around));
     found.max().unwrap_or(Connection::NotConnected)
 }
 
@@ -123,13 +130,13 @@ fn has_entry(file: &ClientFile) -> bool {
 
 /// Returns the connection by a file.
 fn by_file(
+    client: &Client,
     file: &ClientFile,
     project: Option<&Path>,
-    started_in: StartedIn<'_>,
-    (own, program): (&Path, &impl Fn(&str) -> Option<PathBuf>),
+    around: &Around<'_>,
 ) -> Connection {
     let look = || {
-        let text = ConfigFile::read(&file.path, project).ok()?.text.unwrap_or_default();
+        let text = ConfigFile::look(&file.path, project).ok()?.text.unwrap_or_default();
         let written = written_entry::look(&text, &file.edits).ok()?;
         file.check_readable(&text).ok()?;
         Some(written)
@@ -139,34 +146,37 @@ fn by_file(
     // A repository's file may name a program of the repository, or bring one in by another field or by an argument.
     let is_believed = project.is_none_or(|project| {
         let command = entry["command"].as_str().unwrap_or_default();
+        let command = expand(command, client.variables, around.values).text;
         let expected = written.expected.as_ref();
         expected.is_none_or(|expected| judge_form(entry, expected).is_ok())
-            && judge_program(command, project, own).is_ok()
+            && judge_program(&command, project, around.own).is_ok()
     });
-    match by_entry(entry, started_in, program) {
+    match by_entry(client, entry, around) {
         Connection::Connected | Connection::Joins if !is_believed => Connection::Broken,
         found => found,
     }
 }
 
 /// Returns the connection by an entry.
-fn by_entry(
-    entry: &Value,
-    started_in: StartedIn<'_>,
-    program: &impl Fn(&str) -> Option<PathBuf>,
-) -> Connection {
-    if !names_bridge(entry) {
+fn by_entry(client: &Client, entry: &Value, around: &Around<'_>) -> Connection {
+    let command = entry["command"].as_str().unwrap_or_default();
+    let Expanded { text: command, left } = expand(command, client.variables, around.values);
+    let mut entry = entry.clone();
+    entry["command"] = command.as_str().into();
+    let is_found = (around.find)(&command).is_some_and(|path| has_content(&path));
+    if !is_found && left.is_some_and(|left| !left.is_as_written()) {
+        return Connection::Unknown;
+    } else if !names_bridge(&entry) {
         return Connection::NotConnected;
     }
-    let command = entry["command"].as_str().unwrap_or_default();
-    let is_directory = |named: &Path| match started_in.directory {
+    let is_directory = |named: &Path| match around.started_in.directory {
         Some(here) => here.join(named).is_dir(),
         None => named.is_dir(),
     };
-    match started_server(entry, started_in.judge_arguments) {
+    match started_server(&entry, around.started_in.judge_arguments) {
         Ok(server)
-            if runs_bridge(entry)
-                && program(command).is_some_and(|path| has_content(&path))
+            if remote_fields_for(client.name, &entry).is_empty()
+                && is_found
                 && server.missing_project(is_directory).is_none() =>
         {
             match server.role {
@@ -208,13 +218,14 @@ mod tests {
                 .contains(&name)
                 .then(|| PathBuf::from("/bin/x"))
         };
+        let variable = |name: &str| (name == "BIN").then(|| "/x".into());
         let look = || {
             let here = StartedIn {
                 project: Some(project.path()),
                 directory: None,
                 judge_arguments: judge,
             };
-            let all = look(&places, here, Path::new("/own"), has);
+            let all = look(&places, here, Path::new("/own"), has, variable);
             all.into_iter().map(|client| (client.title, client.connection)).collect::<Vec<_>>()
         };
         let entry = r#"{ "mcpServers": { "bridge": { "command": "/x/cli-team-bridge", "args": ["orchestrator"] } } }"#;
@@ -239,6 +250,9 @@ mod tests {
             (r#""orchestrator""#, &format!(r#""orchestrator", "--project", "{here}""#), present),
             (r#""orchestrator""#, r#""peer""#, Connection::Joins),
             (r#""args""#, r#""url": "https://x", "args""#, broken),
+            ("/x/", "${BIN}/", present),
+            ("/x/", "$BIN/", broken),
+            ("/x/", "${NONE}/", Connection::Unknown),
         ] {
             fs::write(home.path().join(".claude.json"), entry.replace(one, other)).unwrap();
             assert_eq!(look(), [("Claude Code", expected), ("Codex", absent)], "{other}");
@@ -269,8 +283,9 @@ mod tests {
                 StartedIn { project: None, directory: Some(&directory), judge_arguments: judge };
             let own = Path::new("/own");
             let has = ["claude", "/x/cli-team-bridge"];
-            look(&places, here, own, |name| has.contains(&name).then(|| "/bin/x".into()))[0]
-                .connection
+            look(&places, here, own, |name| has.contains(&name).then(|| "/bin/x".into()), |_| None)
+                [0]
+            .connection
         };
         let write = |key: &str, of_project: &str, of_user: &str| {
             let servers = |program: &str| serde_json::json!({ "bridge": { "command": program } });

@@ -232,9 +232,11 @@ impl InstalledAgent {
 
     /// Returns npm's arguments that install the missing adapter, if the user has the vendor's program and npm installs the adapter.
     pub fn npm_arguments(&self) -> Option<Vec<String>> {
-        if self.is_ready() || self.cli.path.is_none() {
-            return None;
-        }
+        if self.is_ready() || self.cli.path.is_none() { None } else { self.npm_install() }
+    }
+
+    /// Returns npm's arguments that install the adapter, if npm installs it.
+    fn npm_install(&self) -> Option<Vec<String>> {
         let words: Vec<_> = self.install.as_deref()?.split_whitespace().collect();
         match words[..] {
             ["npm", "install", "-g", package] if !package.contains(':') => {
@@ -244,9 +246,17 @@ impl InstalledAgent {
         }
     }
 
-    /// Returns where the missing adapter is, if it is in this directory of npm's programs, which then is not on `PATH`.
+    /// Says whether the missing adapter may be where npm puts its programs.
+    fn may_be_off_path(&self) -> bool {
+        !self.is_ready() && self.npm_install().is_some()
+    }
+
+    /// Returns where the missing adapter is, if it is in this directory of npm's programs, which then is not on `PATH`. For some agents it is
+    /// the vendor's own program.
     pub fn off_path(&self, npm_folder: Option<&Path>) -> Option<PathBuf> {
-        self.npm_arguments()?;
+        if !self.may_be_off_path() {
+            return None;
+        }
         let program = npm_folder?.join(&self.adapter.name);
         is_executable(&program).then_some(program)
     }
@@ -254,7 +264,7 @@ impl InstalledAgent {
 
 /// Says whether an adapter that npm installs is missing, so that npm's directory of programs is worth a look.
 pub fn lack_an_adapter_of_npm(agents: &[InstalledAgent]) -> bool {
-    agents.iter().any(|agent| agent.npm_arguments().is_some())
+    agents.iter().any(InstalledAgent::may_be_off_path)
 }
 
 /// Returns the line that adds the directory of a program to `PATH`, and what has to be started anew for it.

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::edits::config_edit::{
     EditError, Entry, FileEdits, Item, JsonEdit, PROGRAM, SamePurpose,
 };
+use super::edits::entry_variables::VariableForms;
 use super::edits::json_reader::JsonReader;
 use super::installed_plugin::PluginPlace;
 use crate::domain::text::shell_word::shell_word;
@@ -45,6 +46,8 @@ pub struct Client {
     pub folder_trust: Option<fn(&Places, &Path) -> FolderTrust>,
     /// Its entries for one project in the user's own file, if it has such entries.
     pub local: Option<LocalScope>,
+    /// The forms of variables that it expands in the command line of an entry.
+    pub variables: VariableForms,
     /// Finds the settings that switch the entry off.
     pub switches: fn(&EntryInUse<'_>) -> Vec<Switch>,
 }
@@ -56,6 +59,8 @@ pub struct Switch {
     /// What it does, and where it is.
     pub says: String,
     pub remedy: String,
+    /// Its file, if the client uses nothing of that because of it. Some clients say so themselves.
+    pub unused_file: Option<PathBuf>,
 }
 
 /// How far a setting keeps the bridge from running.

@@ -7,12 +7,13 @@ use serde::Serialize;
 
 use super::rows::commitments::SHORT_WORDS;
 use super::rows::member_row::is_there;
+use super::shown::interrupted;
 use super::stretches::by_member;
 use super::{
     ConflictRow, Group, MemberRow, Moment, Need, PermissionRow, Problem, RequestRow, Spent,
     Stretch, TaskRow, Texts, Totals, WorkflowTree, last_turns, needs, problems, waits,
 };
-use crate::bus::state::{BodyRef, Permission, State, Task};
+use crate::bus::state::{Permission, State};
 use crate::domain::ids::SessionId;
 use crate::domain::task::TaskStatus;
 use crate::domain::text::listed::listed;
@@ -151,7 +152,7 @@ impl Board {
     /// Says whether somebody waits for a member, or may be just asking anew: then the last stretches say who does, and since when.
     pub fn may_be_waiting(&self) -> bool {
         let is_recent =
-            |row: &MemberRow| row.last_active.until(self.at) < wait_times::WAIT_ASKED_AGAIN_MS;
+            |row: &MemberRow| row.last_written.until(self.at) < wait_times::WAIT_ASKED_AGAIN_MS;
         let mut rows = self.members.iter();
         rows.any(|row| row.waits_for.is_some() || waits::may_ask_anew(row) && is_recent(row))
     }
@@ -331,28 +332,14 @@ fn last_failures(state: &State) -> BTreeMap<SessionId, String> {
         .collect()
 }
 
-/// Returns the prompt of the task at which each session was when it ended.
-fn interrupted(state: &State) -> BTreeMap<SessionId, BodyRef> {
-    let broken = |task: &&Task| task.status == TaskStatus::Interrupted && task.started_ms.is_some();
-    let began = state.tasks().filter(broken);
-    let mut last = BTreeMap::<SessionId, &Task>::new();
-    for task in began {
-        let newest = last.entry(task.session).or_insert(task);
-        if newest.started_ms <= task.started_ms {
-            *newest = task;
-        }
-    }
-    last.into_iter().map(|(session, task)| (session, task.prompt)).collect()
-}
-
 fn tasks(looked: &Looked<'_>, texts: &mut dyn Texts) -> Vec<TaskRow> {
-    let Looked { state, is_held, most_ended, .. } = *looked;
+    let Looked { state, is_held, most_ended, now, .. } = *looked;
     let mut ended = 0;
     let shown = state.newest_tasks().into_iter().filter(|task| {
         ended += usize::from(task.status.is_final());
         !task.status.is_final() || ended <= most_ended
     });
-    shown.map(|task| TaskRow::of(state, task, is_held, texts)).collect()
+    shown.map(|task| TaskRow::of(state, task, (is_held, now), texts)).collect()
 }
 
 fn requests(state: &State, now: Now, texts: &mut dyn Texts) -> Vec<RequestRow> {

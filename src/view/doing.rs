@@ -50,7 +50,8 @@ impl Doing {
         }
         if session.kind != MemberKind::Agent {
             // Nothing reports what the client of such a member is doing between its calls.
-            return plain(format!("last active {} ago", span(now.wall_ms - session.last_ms)));
+            let last_ms = state.last_deed_ms(session, now);
+            return plain(format!("last active {} ago", span(now.wall_ms - last_ms)));
         }
         let more = match session.queue.len() {
             0 => String::new(),

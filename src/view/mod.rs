@@ -54,8 +54,8 @@ pub use self::rows::task_row::{
 pub use self::rows::tree_places::{TreePlace, tree_places};
 pub use self::rows::workflow_tree::{StepNode, WorkflowTree, trials_in_words};
 pub use self::shown::{
-    NOT_REPORTED, PossibleAnswer, StatusLook, Tone, Trouble, WayOut, age, age_lasts, going_on,
-    human_in, money, short, task_error, took,
+    NOT_REPORTED, PossibleAnswer, StatusLook, Tone, Trouble, USER, WayOut, age, age_lasts, by_whom,
+    going_on, human_in, money, short, task_error, took,
 };
 pub use self::spent::{NOT_COUNTED, Spent, SpentBy, UsageFold, UsageRow};
 pub use self::stretches::{

@@ -232,7 +232,7 @@ pub(super) fn of(
             who: member.name.clone(),
             id: member.task_id.clone(),
             words: format!("{}{pid}{held}", trouble.meaning_for(member.silent_in.as_deref())),
-            since: Some(member.last_active),
+            since: Some(member.last_written),
             until: None,
             behind: 0,
         })

@@ -11,12 +11,12 @@ use crate::domain::limits;
 use crate::domain::member::{Departure, Label, MemberKind};
 use crate::domain::messaging::HeldWhy;
 use crate::domain::text::counted::counted_as;
-use crate::domain::text::visible_letters::both_ends;
 use crate::domain::time::Now;
 use crate::domain::wait_times;
 use crate::view::rows::ended_together::{EndedTogether, died_together, gone_together};
 use crate::view::rows::member_row::moment_of;
 use crate::view::rows::unanswered::unanswered;
+use crate::view::shown::{end_in_full, end_in_words, interrupted};
 use crate::view::waits::{Waits, circle_in_words};
 use crate::view::{Group, MemberRow, Moment, Texts, Trouble};
 
@@ -166,7 +166,7 @@ pub(super) fn of(
             Trouble::Gone => ProblemKind::Gone,
         };
         let words = trouble.meaning_for(member.silent_in.as_deref());
-        let since = Some(member.last_active);
+        let since = Some(member.last_written);
         let session = Some(member.session).filter(|_| trouble == Trouble::Gone);
         Some(Problem { since, session, ..Problem::of(kind, Some(&member.name), words) })
     };
@@ -178,11 +178,22 @@ pub(super) fn of(
     let crashed = state.departed().rev();
     let crashed = crashed.filter(|ended| is_unmended(state, ended) && is_shown(state, ended, now));
     let crashed: Vec<_> = crashed.collect();
-    let of_crashed = crashed.iter().map(|ended| Problem {
-        since: Some(moment_of(ended.at, now)),
-        session: Some(ended.session),
-        ..Problem::of(ProblemKind::Crashed, Some(ended.name.as_str()), of_end(ended, None))
-    });
+    let prompts = if crashed.is_empty() { BTreeMap::new() } else { interrupted(state) };
+    let of_crashed: Vec<_> = crashed
+        .iter()
+        .map(|ended| {
+            let has_row = members.iter().any(|row| row.session == ended.session);
+            let prompt = prompts.get(&ended.session).filter(|_| !has_row);
+            let prompt = prompt.and_then(|prompt| texts.first_words(*prompt, limits::PROMPT_CHARS));
+            let words =
+                if has_row { end_in_words(ended, None) } else { end_in_full(ended, prompt) };
+            Problem {
+                since: Some(moment_of(ended.at, now)),
+                session: Some(ended.session),
+                ..Problem::of(ProblemKind::Crashed, Some(ended.name.as_str()), words)
+            }
+        })
+        .collect();
     let damaged = (damaged_lines > 0).then(|| {
         let words = counted_as(
             damaged_lines,
@@ -209,7 +220,10 @@ pub(super) fn of(
     for together in died_together(state, &crashed) {
         let bridge = crashed.iter().find(|ended| Some(ended.session) == together.bridge);
         count(&mut all, ProblemKind::Crashed, &together, |before| {
-            bridge.map_or_else(|| before.words.clone(), |bridge| of_end(bridge, Some(&together)))
+            bridge.map_or_else(
+                || before.words.clone(),
+                |bridge| end_in_words(bridge, Some(&together)),
+            )
         });
     }
     all
@@ -314,19 +328,6 @@ pub(super) fn replace_waits(problems: &mut Vec<Problem>, members: &[MemberRow]) 
     };
     let at = problems.iter().position(is_later).unwrap_or(problems.len());
     problems.splice(at..at, of_waits(members));
-}
-
-/// Says why a member has ended; of a bridge, what that means, and for which agents if they are many.
-fn of_end(ended: &EndedSession, together: Option<&EndedTogether>) -> String {
-    let reason = both_ends(&ended.reason(), limits::REASON_CHARS);
-    if ended.kind == MemberKind::Agent {
-        return reason;
-    }
-    let agents = match together {
-        Some(all) => format!("{} have ended with it: {}", all.counted(), all.first_names()),
-        None => "its agents have ended with it".to_owned(),
-    };
-    format!("{reason}, and {agents}. Nobody leads now: the next session of your client does")
 }
 
 /// Says whether windows show the end of a member. The end of an agent is news, and that of a bridge which nobody has followed; other

@@ -225,10 +225,10 @@ fn waits_for_user(state: &State, waiting: &Name, reply_to: Option<&MessageId>) -
     }
 }
 
-/// Ends what goes on of members whose processes have ended, which no session has recorded yet: when they were last active.
+/// Ends what goes on of members whose processes have ended, which no session has recorded yet: when they last wrote.
 pub fn ended_with_process(stretches: &[Stretch], members: &[MemberRow]) -> Vec<Stretch> {
     let gone = members.iter().filter(|row| row.state == "gone");
-    let gone: BTreeMap<_, _> = gone.map(|row| (row.name.as_str(), row.last_active)).collect();
+    let gone: BTreeMap<_, _> = gone.map(|row| (row.name.as_str(), row.last_written)).collect();
     let ended = stretches.iter().map(|stretch| match gone.get(stretch.member.as_str()) {
         Some(last) if stretch.until.is_none() => {
             let is_work = matches!(stretch.kind, StretchKind::Work { .. });
@@ -457,8 +457,8 @@ mod tests {
         let wait = || StretchKind::Wait { whom: Some("ben".to_owned()), for_user: false };
         let work = StretchKind::Work { task: "task-1".to_owned(), words: None };
         let all = [stretch("ann", wait()), stretch("ann", work), stretch("ben", wait())];
-        let last_active = Moment(9);
-        let gone = MemberRow { last_active, ..crate::view::tests::row("ann", "gone") };
+        let last_written = Moment(9);
+        let gone = MemberRow { last_written, ..crate::view::tests::row("ann", "gone") };
         let members = [gone, crate::view::tests::row("ben", "waiting")];
         let ended = ended_with_process(&all, &members);
         let ends: Vec<_> = ended.iter().map(|one| (one.until, one.ended)).collect();

@@ -50,6 +50,7 @@ pub(crate) fn row(name: &str, state: &str) -> MemberRow {
         owes: Vec::new(),
         at_work_for_it: Vec::new(),
         last_active: Moment(0),
+        last_written: Moment(0),
         live_seconds: 0,
         is_trial: false,
         profile: None,
@@ -262,17 +263,20 @@ fn the_last_words_of_an_agent_begin_no_line_of_their_own() {
     assert_eq!((&*board.members[0].doing, &*board.problems[0].words), (words, words));
 }
 
+/// Reads each text as its number of bytes.
+pub(super) struct Numbered;
+
+impl Texts for Numbered {
+    fn text(&mut self, body: BodyRef) -> Option<String> {
+        Some(format!("text {}", body.bytes))
+    }
+    fn long_text(&mut self, _: uuid::Uuid) -> Option<String> {
+        None
+    }
+}
+
 #[test]
 fn an_ended_request_has_its_answer_and_who_gave_it() {
-    struct Numbered;
-    impl Texts for Numbered {
-        fn text(&mut self, body: BodyRef) -> Option<String> {
-            Some(format!("text {}", body.bytes))
-        }
-        fn long_text(&mut self, _: uuid::Uuid) -> Option<String> {
-            None
-        }
-    }
     let mut state = State::default();
     let name = |text: &str| Name::parse(text).unwrap();
     joined(&mut state, 1, "ann");

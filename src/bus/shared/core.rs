@@ -53,14 +53,21 @@ impl Core {
         }
     }
 
-    /// Finds those of these sessions whose presence is free, the oldest first.
+    /// Finds those of these sessions whose presence is free, the oldest first, but after each bridge its agents: who reads the log knows
+    /// so with which bridge they ended.
     pub(crate) fn dead_of(&mut self, sessions: &[SessionId]) -> Vec<DeadSession> {
         let Self { log, replica, .. } = self;
         let live = sessions.iter().filter_map(|id| replica.state.session(*id));
         let is_free =
             |session: &&Session| presence(&mut **log, &replica.state, session.id) == Presence::Free;
         let mut dead: Vec<_> = live.filter(is_free).collect();
-        dead.sort_unstable_by_key(|session| (session.since_seq, session.id));
+        dead.sort_unstable_by_key(|session| {
+            let bridge = session.owner.map(|owner| replica.state.session(owner));
+            // One whose bridge has left is told of before any other bridge.
+            let of_bridge = bridge
+                .map_or(session.since_seq, |bridge| bridge.map_or(0, |bridge| bridge.since_seq));
+            (of_bridge, session.owner, session.since_seq, session.id)
+        });
         let with_life = |session: &Session| DeadSession {
             session: session.id,
             alive_ms: log.last_alive_ms(session.id, session.running.as_ref()),

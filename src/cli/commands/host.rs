@@ -135,13 +135,18 @@ impl Serving<'_> {
     /// Starts agents for others until a signal comes, or until this session is found dead. Says whether a signal has come.
     async fn serve(self, offer: &HostOffer, stop: &mut StopRequests) -> Result<bool, Failure> {
         let Self { membership, config, launch } = self;
-        output::say(&greeting(&membership, offer, launch));
+        let greeting = greeting(&membership, offer, launch);
         let (config, launch) = (config.clone(), launch.clone());
         let team = Team::new(membership.clone(), config, launch, UserReachable::default());
+        let serving = async {
+            team.offer(offer.clone()).await?;
+            output::say(&greeting);
+            team.serve_others(offer, |done| output::say(&told(&done))).await
+        };
         let served = tokio::select! {
             biased;
             _ = stop.next() => None,
-            served = team.serve_others(offer.clone(), |done| output::say(&told(&done))) => Some(served),
+            served = serving => Some(served),
             () = team.keep_swept() => None,
         };
         team.shutdown(stop.force_stop(output::tell)).await;

@@ -22,7 +22,7 @@ pub(super) use self::full_screen::{
 };
 pub(super) use self::painting::{Painting, can_paint, leave, paint, size, wants_colours};
 pub(super) use self::print_lines::{
-    Stderr, error, has_reader, print_answer, say, say_aside, say_coloured, say_fitted, say_part,
-    tell, wants_colours_on_stdout, why_unwritten,
+    Stderr, columns_of_stdout, error, has_reader, print_answer, say, say_aside, say_coloured,
+    say_fitted, say_part, tell, wants_colours_on_stdout, why_unwritten,
 };
 pub(super) use self::wrapped_lines::wrapped;

@@ -66,13 +66,23 @@ pub(crate) fn tell(line: &str) {
     above(&format!("{line}\n"));
 }
 
+/// Returns how wide a terminal is; none for any other output.
+fn columns_of(terminal: &Term) -> Option<usize> {
+    let size = terminal.features().is_attended().then(|| terminal.size_checked()).flatten();
+    size.map(|(_, columns)| columns.into()).filter(|columns| *columns > 0)
+}
+
+/// Returns how wide the terminal of stdout is, if it is one.
+pub(crate) fn columns_of_stdout() -> Option<usize> {
+    columns_of(&Term::stdout())
+}
+
 /// Breaks the lines of a text that are longer than a terminal is wide; of any other output, none.
 fn fitted_text(terminal: &Term, text: &str) -> String {
-    let size = terminal.features().is_attended().then(|| terminal.size_checked()).flatten();
-    let Some((_, columns)) = size.filter(|(_, columns)| *columns > 0) else {
+    let Some(columns) = columns_of(terminal) else {
         return text.to_owned();
     };
-    let rows = text.lines().flat_map(|line| fitted(&seen(line), columns.into()));
+    let rows = text.lines().flat_map(|line| fitted(&seen(line), columns));
     rows.flat_map(|row| [row, "\n".to_owned()]).collect()
 }
 

@@ -9,7 +9,7 @@ use crate::domain::messaging::Author;
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision};
 use crate::domain::text::visible_letters::quoted;
-use crate::view::human_in;
+use crate::view::{USER, human_in};
 
 /// The command that shows members, and what waits for an answer.
 const STATUS: &str = "`cli-team-bridge status` shows who is there, and what waits for you";
@@ -139,7 +139,7 @@ fn answer_in_words(decision: Decision, by: Decider, name: Option<&Name>) -> Stri
         (Decider::Ended, _) => return "its agent needs no answer any more".to_owned(),
         (Decider::Policy, _) => "a standing rule".to_owned(),
         (Decider::Human, Some(name)) => human_in(name.as_str()),
-        (Decider::Human, None) => Author::HUMAN.to_owned(),
+        (Decider::Human, None) => USER.to_owned(),
         (Decider::Orchestrator, Some(name)) => name.to_string(),
         (Decider::Orchestrator, None) => "an orchestrator".to_owned(),
     };

@@ -69,7 +69,8 @@ pub(super) fn judge(installed: &InstalledProgram) -> Judged {
         Ok(program) => program,
         Err(missing) => {
             let finding = judge_missing(&subject, installed, missing);
-            let is_installed = installed.cli.is_some() || installed.is_chosen;
+            let is_there = installed.cli.is_some() || installed.off_path.is_some();
+            let is_installed = is_there || installed.is_chosen;
             return Judged { findings: vec![finding], is_installed, may_start: false };
         }
     };
@@ -138,9 +139,15 @@ fn judge_missing(
                 "program",
                 format!("not installed: `{program}` {}", missing.searched),
             );
-            match run {
-                Some(run) => note.with_remedy(format!("to use it, {run}")),
-                None => note,
+            match (&installed.off_path, run) {
+                (Some(there), _) => Finding::problem(
+                    subject,
+                    "program",
+                    format!("`{program}` is installed ({}), but not on PATH", there.shown()),
+                    how_to_add_to_path(there),
+                ),
+                (None, Some(run)) => note.with_remedy(format!("to use it, {run}")),
+                (None, None) => note,
             }
         }
     };
@@ -290,6 +297,16 @@ mod tests {
             "program",
             Level::Problem,
             "`codex` is installed (/bin/codex), and so is its ACP adapter (/opt/my node/bin/codex-acp), but not on PATH",
+            Some(
+                "add `export PATH='/opt/my node/bin':\"$PATH\"` to the start file of your shell, and start the shell \
+                 and your client anew",
+            ),
+        );
+        check(
+            &InstalledProgram { cli: None, ..off_path },
+            "program",
+            Level::Problem,
+            "`codex-acp` is installed (/opt/my node/bin/codex-acp), but not on PATH",
             Some(
                 "add `export PATH='/opt/my node/bin':\"$PATH\"` to the start file of your shell, and start the shell \
                  and your client anew",

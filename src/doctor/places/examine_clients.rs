@@ -10,9 +10,10 @@ use crate::doctor::finding::{Finding, Level, Subject};
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::setup::brought_entry::judge_program;
 use crate::setup::clients::CLIENTS;
-use crate::setup::config_file::{ConfigFile, too_much};
+use crate::setup::config_file::{ConfigFile, ConfigFileError, too_much};
 use crate::setup::edits::config_edit::EditError;
 use crate::setup::edits::entry_arguments::JudgeArguments;
+use crate::setup::edits::entry_variables::{self, Values};
 use crate::setup::known_client::{Client, ClientFile, FolderTrust, Places, Server};
 use crate::setup::stable_program::{StablePath, called_path};
 use crate::setup::switches;
@@ -81,6 +82,7 @@ pub(crate) fn examine(
     };
     let search = variable("PATH");
     let find = |program: &str| find_program(Path::new(program), search.as_deref());
+    let value = |name: &str| variable(name).and_then(|value| value.into_string().ok());
     let mut findings = Vec::new();
     for client in &CLIENTS {
         if client.find(&places, find).is_none() {
@@ -88,20 +90,23 @@ pub(crate) fn examine(
         }
         let read_files = |program: &str| {
             let server = Server { program: program.to_owned() };
-            let mut files = read_all((client.for_user)(&places, &server), &Scope::User, None);
+            let mut files =
+                read_all(client.name, (client.for_user)(&places, &server), &Scope::User, None);
             files.extend(read_local(client, &places, started_in.directories, &server));
             if let Some(project) = started_in.project {
                 for directory in started_in.directories_read(client, project) {
                     let of_project = (client.for_project)(&directory, &server);
-                    files.extend(read_all(of_project, &Scope::Project, Some(project)));
+                    files.extend(read_all(client.name, of_project, &Scope::Project, Some(project)));
                 }
             }
             files
         };
+        let values = Values { variable: &value, workspace: started_in.project };
+        let expand = |text: &str| entry_variables::expand(text, client.variables, values);
         let mut files = read_files(&own_binary.to_string_lossy());
         // Permissions and hooks must name the program that the entry starts, which may be another copy of this one.
         let is_executable = |program: &str| find(program).is_some_and(|path| has_content(&path));
-        if let Some(command) = command(&files, is_executable) {
+        if let Some(command) = command(&files, |command| expand(command).text, is_executable) {
             files = read_files(&command);
         }
         let has_plugin = client.has_plugin(&places);
@@ -124,6 +129,7 @@ pub(crate) fn examine(
             is_executable: &is_executable,
             judge_brought: &judge_program,
             judge_arguments,
+            expand: &expand,
             is_directory: &is_directory,
             own: &own.path().shown().to_string(),
         };
@@ -131,7 +137,8 @@ pub(crate) fn examine(
         judged.extend(elsewhere.filter(|_| !has_plugin));
         judged
             .extend(places.relative_place(client.name).map(|found| relative_place(client, found)));
-        let switches = switches::find(client, &places, started_in.project, started_in.directories);
+        let switches =
+            switches::find(client, &places, started_in.project, started_in.directories, values);
         judge_switches::add(&mut judged, client.name, &switches);
         findings.extend(judged);
     }
@@ -203,11 +210,14 @@ fn untrusted(
 }
 
 /// Returns the program that a client's entry starts, and that can be started.
-fn command(files: &[ExaminedFile], is_executable: impl Fn(&str) -> bool) -> Option<String> {
+fn command(
+    files: &[ExaminedFile],
+    expanded: impl Fn(&str) -> String,
+    is_executable: impl Fn(&str) -> bool,
+) -> Option<String> {
     files.iter().find_map(|file| {
         let entry = file.written.as_ref().ok()?.entry.as_ref()?;
-        let command = entry["command"].as_str().filter(|command| is_executable(command))?;
-        Some(command.to_owned())
+        Some(expanded(entry["command"].as_str()?)).filter(|command| is_executable(command))
     })
 }
 
@@ -229,19 +239,33 @@ fn read_local(
         if !files.contains(&file) {
             files.push(file.clone());
             let scope = Scope::Local { directory: directory.clone(), removal: local.removal };
-            read.extend(read_all(vec![file], &scope, None));
+            read.extend(read_all(client.name, vec![file], &scope, None));
         }
     }
     read
 }
 
-fn read_all(files: Vec<ClientFile>, scope: &Scope, project: Option<&Path>) -> Vec<ExaminedFile> {
+/// The clients that go on without a project's file that does not parse, as they were seen to do it.
+const GO_ON: [&str; 3] = ["claude-code", "qwen", "droid"];
+
+/// Reads files of a client, those of a project through links, as the clients do it.
+fn read_all(
+    client: &str,
+    files: Vec<ClientFile>,
+    scope: &Scope,
+    project: Option<&Path>,
+) -> Vec<ExaminedFile> {
     let read = |file: ClientFile| {
         let path = file.path.shown().to_string();
-        let content = ConfigFile::read(&file.path, project)
-            .map_err(|error| Unreadable { why: error.to_string(), remedy: error.remedy(&path) });
-        let opening = content.as_ref().ok().and_then(|content| {
-            let why = content.may_be_replaced().err()?;
+        let goes_on = project.is_some() && GO_ON.contains(&client);
+        let content = ConfigFile::look(&file.path, project).map_err(|error| {
+            let is_unused = goes_on && matches!(error, ConfigFileError::Broken { .. });
+            Unreadable { why: error.to_string(), remedy: error.remedy(&path), is_unused }
+        });
+        let opening = content.as_ref().ok().and_then(|_| {
+            // Setup does not write through a link in a project.
+            let writable = ConfigFile::read(&file.path, project);
+            let why = writable.and_then(|content| content.may_be_replaced()).err()?;
             Some(why.remedy_of_change(&path))
         });
         let written = content.and_then(|content| {
@@ -253,7 +277,9 @@ fn read_all(files: Vec<ClientFile>, scope: &Scope, project: Option<&Path>) -> Ve
                     EditError::TooLarge { .. } => too_much(&path),
                     _ => format!("correct {path}"),
                 };
-                Unreadable { why: error.to_string(), remedy }
+                let is_unread =
+                    matches!(error, EditError::Unparsable(_) | EditError::NotRead { .. });
+                Unreadable { why: error.to_string(), remedy, is_unused: goes_on && is_unread }
             })
         });
         ExaminedFile { path: file.path, scope: scope.clone(), written, opening }

@@ -1,25 +1,30 @@
 //! Judges the files of a client. Pure.
 
+mod call_limit;
+#[cfg(test)]
+mod tests;
+mod untrusted_folder;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::doctor::finding::{Finding, Subject};
+use self::call_limit::judge_limit;
+use self::untrusted_folder::judge_trust;
+use crate::doctor::finding::{Cause, Finding, Subject};
 use crate::domain::limits::CLIENT_WORD_CHARS;
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::domain::text::visible_letters::beginning;
 use crate::setup::brought_entry::{EntryFault, judge_form};
 use crate::setup::edits::config_edit::{
-    are_unknown_kinds, named_fields, names_bridge, program_of, remote_fields,
+    are_unknown_kinds, named_fields, names_bridge, program_of, remote_fields_for,
 };
 use crate::setup::edits::entry_arguments::{JudgeArguments, ServerRole, started_server};
+use crate::setup::edits::entry_variables::{Expanded, Left};
 use crate::setup::known_client::FolderTrust;
 use crate::setup::switches::judges_partial_entry;
 use crate::setup::written_entry::Written;
-
-/// The keys under which a client's entry may have its limit for one call.
-const LIMITS: [&str; 2] = ["timeout", "tool_timeout_sec"];
 
 /// The end of a remedy that is work by hand.
 const CHECK_AGAIN: &str = "run `cli-team-bridge doctor` again";
@@ -66,6 +71,8 @@ pub(super) struct ExaminedFile {
 pub(super) struct Unreadable {
     pub(super) why: String,
     pub(super) remedy: String,
+    /// Whether the client cannot read it either, and goes on without it.
+    pub(super) is_unused: bool,
 }
 
 /// Where the parts of a file that were examined apply.
@@ -105,6 +112,7 @@ impl ExaminedFile {
     /// Judges its entry. In a file of the user only those fields count with which no process of the command would run.
     fn judge(
         &self,
+        client: &str,
         written: &Written,
         entry: &Value,
         judge_program: impl Fn(&str) -> Result<(), EntryFault>,
@@ -115,7 +123,7 @@ impl ExaminedFile {
                 judge_program(entry["command"].as_str().unwrap_or_default())
             }
             (Scope::Project | Scope::User | Scope::Local { .. }, _) => {
-                let fields = remote_fields(entry);
+                let fields = remote_fields_for(client, entry);
                 if fields.is_empty() { Ok(()) } else { Err(EntryFault::Fields(fields)) }
             }
         }
@@ -183,10 +191,32 @@ pub(super) struct Programs<'a> {
     pub(super) judge_brought: &'a dyn Fn(&str) -> Result<(), EntryFault>,
     /// Says what arguments of the bridge start, or what is wrong with them.
     pub(super) judge_arguments: JudgeArguments,
+    /// Puts values in the places of variables, as the client does.
+    pub(super) expand: &'a dyn Fn(&str) -> Expanded,
     /// Says whether there is a directory, from where the client may be started.
     pub(super) is_directory: &'a dyn Fn(&Path) -> bool,
     /// The path of this program, as setup writes it.
     pub(super) own: &'a str,
+}
+
+/// An entry as the client uses it.
+struct UsedEntry {
+    /// With values in its command in the places of variables.
+    value: Value,
+    /// The first variable that stayed there.
+    left: Option<Left>,
+}
+
+impl Programs<'_> {
+    /// Returns an entry as the client uses it.
+    fn used(&self, entry: &Value) -> UsedEntry {
+        let (mut value, mut left) = (entry.clone(), None);
+        if let Some(command) = entry["command"].as_str() {
+            let expanded = (self.expand)(command);
+            (value["command"], left) = (expanded.text.into(), expanded.left);
+        }
+        UsedEntry { value, left }
+    }
 }
 
 /// Judges a client.
@@ -204,41 +234,37 @@ pub(super) fn judge(client: &ExaminedClient, programs: &Programs<'_>) -> Vec<Fin
         if client.is_partial(file, entry) {
             continue;
         }
+        let used = programs.used(entry);
         is_set_up = true;
         let place = file.place();
         let key = file.key(written);
-        let command = entry["command"].as_str().unwrap_or_default();
-        if command.is_empty() {
-            let says = format!("the entry `bridge` in {place} starts no program");
-            let remedy = format!("if it should start the bridge, remove {key}, then {set_up}");
-            findings.push(Finding::note(&subject, "entry", says).with_remedy(remedy));
+        if let Some(finding) = judge_other((client, &subject), (&place, &key), (entry, &used)) {
+            findings.push(finding);
             is_taken = true;
             continue;
-        } else if !names_bridge(entry) {
-            let command = program_of(command);
-            let says = format!("the entry `bridge` in {place} starts another program: `{command}`");
-            let remedy = format!("rename {key}, or remove it if you do not need it, then {set_up}");
-            findings.push(Finding::problem(&subject, "entry", says, remedy));
-            is_taken = true;
-            continue;
-        } else if let Err(fault) = file.judge(written, entry, programs.judge_brought) {
+        }
+        let is_executable =
+            (programs.is_executable)(used.value["command"].as_str().unwrap_or_default());
+        // Where nothing is found because of a variable, that is the finding.
+        let judge_brought = |command: &str| match used.left {
+            Some(_) if !is_executable => Ok(()),
+            _ => (programs.judge_brought)(command),
+        };
+        if let Err(fault) = file.judge(client.name, written, &used.value, judge_brought) {
             let (says, remedy) = words_of(&fault, entry, &key);
             let says = format!("the entry `bridge` in {place} {says}");
             let remedy = remedy.unwrap_or_else(|| format!("remove {key}, then {set_up}"));
             findings.push(Finding::problem(&subject, "entry", says, remedy));
         } else {
-            leads_nowhere |= !(programs.is_executable)(command);
-            findings.push(judge_command_line((client, &subject), file, (written, entry), programs));
+            leads_nowhere |= !is_executable;
+            findings.push(judge_command_line((client, &subject), file, (written, &used), programs));
         }
-        findings.extend(judge_limit(&subject, &key, written, entry));
+        findings.extend(judge_limit((client.name, &subject), &key, written, entry));
     }
     if is_set_up || client.has_plugin {
-        findings.extend(
-            client
-                .untrusted
-                .iter()
-                .map(|(directory, trust)| judge_trust(client, &subject, directory, trust)),
-        );
+        findings.extend(client.untrusted.iter().map(|(directory, trust)| {
+            judge_trust((client.title, client.name), &subject, directory, trust)
+        }));
     }
     if client.has_plugin {
         let entry = read.iter().find(|(_, written)| written.entry.is_some());
@@ -262,6 +288,47 @@ pub(super) fn judge(client: &ExaminedClient, programs: &Programs<'_>) -> Vec<Fin
     if leads_nowhere || is_taken {
         return findings;
     }
+    findings.extend(judge_lists(&subject, &read, &set_up));
+    findings
+}
+
+/// Judges an entry that does not start the bridge, if this is one.
+fn judge_other(
+    (client, subject): (&ExaminedClient, &Subject),
+    (place, key): (&str, &str),
+    (entry, used): (&Value, &UsedEntry),
+) -> Option<Finding> {
+    if names_bridge(&used.value) {
+        return None;
+    }
+    let set_up = set_up(client, None);
+    // What a variable stands for may be a key.
+    let command = program_of(entry["command"].as_str().unwrap_or_default());
+    Some(match &used.left {
+        _ if command.is_empty() => {
+            let says = format!("the entry `bridge` in {place} starts no program");
+            let remedy = format!("if it should start the bridge, remove {key}, then {set_up}");
+            Finding::note(subject, "entry", says).with_remedy(remedy)
+        }
+        Some(left) if !left.is_as_written() => {
+            let says = format!("the entry `bridge` in {place} starts `{command}`");
+            Finding::unknown(subject, "entry", format!("{says}, {}", left.why(client.title)))
+        }
+        _ => {
+            let says = format!("the entry `bridge` in {place} starts another program: `{command}`");
+            let remedy = format!("rename {key}, or remove it if you do not need it, then {set_up}");
+            Finding::problem(subject, "entry", says, remedy)
+        }
+    })
+}
+
+/// Judges the permissions and hooks beside an entry.
+fn judge_lists(
+    subject: &Subject,
+    read: &[(&ExaminedFile, &Written)],
+    set_up: &str,
+) -> Vec<Finding> {
+    let mut findings = Vec::new();
     // A list that is incomplete in the user's own settings may be complete in the project's.
     let complete = |list: &str| {
         let has = |lists: &[String]| lists.iter().any(|one| one == list);
@@ -279,8 +346,8 @@ pub(super) fn judge(client: &ExaminedClient, programs: &Programs<'_>) -> Vec<Fin
             ("hooks", "hooks", "not all hooks that bring messages are set"),
         ] {
             if lacks(beginning) {
-                let note = Finding::note(&subject, check, format!("{says} in {place}"));
-                findings.push(note.with_remedy(set_up.clone()));
+                let note = Finding::note(subject, check, format!("{says} in {place}"));
+                findings.push(note.with_remedy(set_up));
             }
         }
     }
@@ -291,11 +358,12 @@ pub(super) fn judge(client: &ExaminedClient, programs: &Programs<'_>) -> Vec<Fin
 fn judge_command_line(
     (client, subject): (&ExaminedClient, &Subject),
     file: &ExaminedFile,
-    (written, entry): (&Written, &Value),
+    (written, used): (&Written, &UsedEntry),
     programs: &Programs<'_>,
 ) -> Finding {
     let (place, key) = (file.place(), file.key(written));
     let problem = |says: String, remedy: String| Finding::problem(subject, "entry", says, remedy);
+    let entry = &used.value;
     let server = match started_server(entry, programs.judge_arguments) {
         Ok(server) => server,
         Err(wrong) => {
@@ -308,13 +376,25 @@ fn judge_command_line(
     };
     let command = entry["command"].as_str().unwrap_or_default();
     if !(programs.is_executable)(command) {
-        let command = program_of(command);
-        let says = format!("{place} starts `{command}`, which does not exist or is not executable");
+        let as_written = written.entry.as_ref().and_then(|entry| entry["command"].as_str());
+        let why = used.left.as_ref().map(|left| left.why(client.title));
+        let why = why.as_deref().unwrap_or("which does not exist or is not executable");
+        let says = format!("{place} starts `{}`, {why}", program_of(as_written.unwrap_or(command)));
         let set_up = set_up(client, Some(file));
         let correction = file.correction(written, (entry, server.role), &set_up, programs.own);
-        return problem(says, correction);
+        return if used.left.as_ref().is_some_and(|left| !left.is_as_written()) {
+            let remedy = format!("if the bridge does not start, {correction}");
+            Finding::unknown(subject, "entry", says).with_remedy(remedy)
+        } else {
+            problem(says, correction)
+        };
     }
-    if let Some(missing) = server.missing_project(programs.is_directory) {
+    let is_directory = |named: &Path| {
+        let expanded = (programs.expand)(&named.to_string_lossy());
+        let is_unknown = expanded.left.is_some_and(|left| !left.is_as_written());
+        is_unknown || (programs.is_directory)(Path::new(&expanded.text))
+    };
+    if let Some(missing) = server.missing_project(is_directory) {
         let missing = beginning(&missing.to_string_lossy(), CLIENT_WORD_CHARS);
         let says =
             format!("{place} starts the bridge in a project that is no directory: `{missing}`");
@@ -378,14 +458,25 @@ fn words_of(fault: &EntryFault, entry: &Value, key: &str) -> (String, Option<Str
 fn judge_unusable(client: &ExaminedClient, subject: &Subject) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut named = BTreeSet::new();
+    // Otherwise the entry may be in there.
+    let has_entry = |file: &ExaminedFile| {
+        let written = file.written.as_ref().ok();
+        written.and_then(|it| it.entry.as_ref()).is_some_and(names_bridge)
+    };
+    let has_bridge = client.has_plugin || client.files.iter().any(has_entry);
     for file in &client.files {
         // One file may have entries of two scopes.
-        if let Err(Unreadable { why, remedy }) = &file.written
+        if let Err(Unreadable { why, remedy, is_unused }) = &file.written
             && named.insert(&file.path)
         {
-            let says = format!("cannot use {}: {why}", file.path.shown());
-            let remedy = format!("{remedy}, then {CHECK_AGAIN}");
-            findings.push(Finding::problem(subject, "file", says, remedy));
+            let (path, remedy) = (file.path.shown(), format!("{remedy}, then {CHECK_AGAIN}"));
+            let finding = if *is_unused && has_bridge {
+                let says = format!("{} uses nothing of {path}: {why}", client.title);
+                Finding::note(subject, "file", says).with_remedy(remedy)
+            } else {
+                Finding::problem(subject, "file", format!("cannot use {path}: {why}"), remedy)
+            };
+            findings.push(finding.with_cause(Some(Cause::UnreadableFile(file.path.clone()))));
         }
     }
     findings
@@ -406,75 +497,3 @@ fn judge_plugin(client: &ExaminedClient, subject: &Subject, key: Option<&str>) -
     );
     Finding::problem(subject, "plugin", says, remedy)
 }
-
-/// Judges a directory that the client does not trust.
-fn judge_trust(
-    client: &ExaminedClient,
-    subject: &Subject,
-    directory: &Path,
-    trust: &FolderTrust,
-) -> Finding {
-    let (title, directory) = (client.title, directory.shown());
-    let yet = match trust {
-        FolderTrust::Unknown(why) => {
-            let says = format!("cannot tell whether {title} trusts {directory}: {why}");
-            let remedy = format!("correct that file, then {CHECK_AGAIN}");
-            return Finding::unknown(subject, "trust", says).with_remedy(remedy);
-        }
-        FolderTrust::Broken(why) => {
-            let says = format!(
-                "{title} does not start in any folder, because of its rules about folders: {why}"
-            );
-            let remedy = format!("correct that file or move it away, then {CHECK_AGAIN}");
-            return Finding::problem(subject, "trust", says, remedy);
-        }
-        FolderTrust::RefusedBy(variable) => {
-            let says = format!(
-                "{title} starts no MCP servers in {directory}, because of {variable} in the environment"
-            );
-            let remedy =
-                format!("if the bridge should run, unset that variable where {title} is started");
-            return Finding::note(subject, "trust", says).with_remedy(remedy);
-        }
-        FolderTrust::Refused => "",
-        FolderTrust::Undecided | FolderTrust::Trusted => " yet",
-    };
-    let says = format!("{title} does not trust {directory}{yet}, and starts no MCP servers there");
-    let program = client.name;
-    Finding::note(subject, "trust", says).with_remedy(format!(
-        "start `{program}` in {directory} and trust the folder when it asks; if it does not ask, type /permissions there"
-    ))
-}
-
-/// Judges the client's limit for one call, if setup would set one.
-fn judge_limit(
-    subject: &Subject,
-    place: &str,
-    written: &Written,
-    entry: &Value,
-) -> Option<Finding> {
-    let key = LIMITS.into_iter().find(|key| {
-        written.expected.as_ref().is_some_and(|expected| expected.get(key).is_some())
-    })?;
-    let expected = written.expected.as_ref()?.get(key)?.as_u64()?;
-    let value = entry.get(key);
-    let found = value.and_then(Value::as_u64);
-    if found.is_some_and(|found| found >= expected) {
-        return None;
-    }
-    let says = match found {
-        Some(found) => format!("`{key}` is {found}, shorter than the longest wait of a tool"),
-        None => match value {
-            Some(value) => {
-                let value = beginning(&value.to_string(), CLIENT_WORD_CHARS);
-                format!("`{key}` is {value}, which is no limit for the waits of a tool")
-            }
-            None => format!("`{key}` is not set, so long waits may be cut off"),
-        },
-    };
-    let remedy = format!("set `{key}` of {place} to {expected}");
-    Some(Finding::note(subject, "timeout", says).with_remedy(remedy))
-}
-
-#[cfg(test)]
-mod tests;

@@ -1,6 +1,6 @@
 //! Judges the settings that switch a client's entry off. Pure.
 
-use crate::doctor::finding::{Finding, Level, Subject};
+use crate::doctor::finding::{Cause, Finding, Level, Subject};
 use crate::setup::known_client::{Switch, SwitchEffect};
 
 /// The check, in two words.
@@ -16,9 +16,12 @@ pub(super) fn add(findings: &mut Vec<Finding>, client: &str, switches: &[Switch]
     if switches.iter().any(|switch| switch.effect == SwitchEffect::Off) {
         findings.retain(|finding| finding.check != "entry" || finding.level != Level::Ok);
     }
-    findings.extend(switches.iter().map(|Switch { effect, says, remedy }| match effect {
-        SwitchEffect::Off => Finding::problem(&subject, CHECK, says, remedy),
-        SwitchEffect::Partly => Finding::note(&subject, CHECK, says).with_remedy(remedy),
+    findings.extend(switches.iter().map(|Switch { effect, says, remedy, unused_file }| {
+        let finding = match effect {
+            SwitchEffect::Off => Finding::problem(&subject, CHECK, says, remedy),
+            SwitchEffect::Partly => Finding::note(&subject, CHECK, says).with_remedy(remedy),
+        };
+        finding.with_cause(unused_file.clone().map(Cause::UnusedFile))
     }));
 }
 
@@ -35,7 +38,12 @@ mod tests {
                 Finding::note(&subject, "timeout", "short"),
             ]
         };
-        let switch = |effect| Switch { effect, says: "off".to_owned(), remedy: "on".to_owned() };
+        let switch = |effect| Switch {
+            effect,
+            says: "off".to_owned(),
+            remedy: "on".to_owned(),
+            unused_file: None,
+        };
         let judged = |effect| {
             let mut findings = entry();
             add(&mut findings, "x", &[switch(effect)]);

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::domain::text::shell_word::shell_word;
 use crate::setup::edits::config_edit::{Entry, FileEdits, Item, JsonEdit, PROGRAM};
+use crate::setup::edits::entry_variables::VariableForms;
 use crate::setup::edits::json_reader::JsonReader;
 use crate::setup::installed_plugin::PluginPlace;
 use crate::setup::known_client::{
@@ -62,6 +63,7 @@ pub(super) const CLIENT: Client = Client {
         table: PROJECTS,
         removal: "claude mcp remove bridge -s local",
     }),
+    variables: VariableForms::Environment { bare: false, defaults: true },
     switches: switches::of_claude_code,
 };
 

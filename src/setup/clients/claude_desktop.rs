@@ -1,5 +1,6 @@
 //! Claude Desktop: the user's one file. It has no project files.
 
+use crate::setup::edits::entry_variables::VariableForms;
 use crate::setup::edits::json_reader::JsonReader;
 use crate::setup::known_client::{Client, json_file};
 
@@ -16,6 +17,7 @@ pub(super) const CLIENT: Client = Client {
     for_project: |_, _| Vec::new(),
     folder_trust: None,
     local: None,
+    variables: VariableForms::Unseen,
     switches: |_| Vec::new(),
 };
 

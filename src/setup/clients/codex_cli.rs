@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use crate::setup::edits::config_edit::{Entry, FileEdits};
+use crate::setup::edits::entry_variables::VariableForms;
 use crate::setup::installed_plugin::PluginPlace;
 use crate::setup::known_client::{CALL_SECONDS, Client, ClientFile, SERVER, Server};
 use crate::setup::switches;
@@ -24,6 +25,7 @@ pub(super) const CLIENT: Client = Client {
     for_project: |project, server| vec![servers(project.join(".codex/config.toml"), server)],
     folder_trust: None,
     local: None,
+    variables: VariableForms::None,
     switches: switches::of_codex,
 };
 

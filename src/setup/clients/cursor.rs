@@ -1,5 +1,6 @@
 //! Cursor: its `mcp.json`, the user's or a project's.
 
+use crate::setup::edits::entry_variables::VariableForms;
 use crate::setup::known_client::{Client, json_file};
 
 pub(super) const CLIENT: Client = Client {
@@ -16,5 +17,6 @@ pub(super) const CLIENT: Client = Client {
     },
     folder_trust: None,
     local: None,
+    variables: VariableForms::Editor,
     switches: |_| Vec::new(),
 };

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
+use crate::setup::edits::entry_variables::VariableForms;
 use crate::setup::edits::json_reader::JsonReader;
 use crate::setup::known_client::{Client, ClientFile, Places, Server, json_file};
 use crate::setup::switches;
@@ -18,6 +19,7 @@ pub(super) const CLIENT: Client = Client {
     for_project: |project, server| vec![servers(project.join(".factory/mcp.json"), server)],
     folder_trust: None,
     local: None,
+    variables: VariableForms::None,
     switches: switches::of_droid,
 };
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::gemini_trust::TrustFiles;
+use crate::setup::edits::entry_variables::VariableForms;
 use crate::setup::edits::json_reader::JsonReader;
 use crate::setup::installed_plugin::{EXTENSION, PluginPlace};
 use crate::setup::known_client::{
@@ -32,6 +33,7 @@ pub(super) const CLIENT: Client = Client {
         files.trust(folder)
     }),
     local: None,
+    variables: VariableForms::Environment { bare: true, defaults: true },
     switches: switches::of_gemini_cli,
 };
 

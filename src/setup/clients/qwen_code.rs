@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::setup::edits::entry_variables::VariableForms;
 use crate::setup::edits::json_reader::JsonReader;
 use crate::setup::installed_plugin::{EXTENSION, PluginPlace};
 use crate::setup::known_client::{
@@ -21,6 +22,7 @@ pub(super) const CLIENT: Client = Client {
     },
     folder_trust: None,
     local: None,
+    variables: VariableForms::Environment { bare: true, defaults: false },
     switches: switches::of_qwen_code,
 };
 

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::setup::edits::entry_variables::VariableForms;
 use crate::setup::known_client::{Client, json_file};
 
 pub(super) const CLIENT: Client = Client {
@@ -20,5 +21,6 @@ pub(super) const CLIENT: Client = Client {
     },
     folder_trust: None,
     local: None,
+    variables: VariableForms::Editor,
     switches: |_| Vec::new(),
 };

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
+use crate::setup::edits::entry_variables::VariableForms;
 use crate::setup::known_client::{CALL_SECONDS, Client, ClientFile, Places, Server, json_file};
 use crate::setup::switches;
 
@@ -17,6 +18,7 @@ pub(super) const CLIENT: Client = Client {
     for_project: |project, server| vec![settings(project.join(".zed/settings.json"), server)],
     folder_trust: None,
     local: None,
+    variables: VariableForms::Unseen,
     switches: switches::of_zed,
 };
 

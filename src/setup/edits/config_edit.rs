@@ -184,6 +184,22 @@ pub fn remote_fields(entry: &Value) -> Vec<String> {
     addresses.chain(KINDS.iter().filter(is_other)).map(|key| (*key).to_owned()).collect()
 }
 
+/// Returns the fields of an entry with which a client may not start its command. Without an address, some clients take no notice of what
+/// names a kind, as they were seen to do it.
+pub fn remote_fields_for(client: &str, entry: &Value) -> Vec<String> {
+    let mut fields = remote_fields(entry);
+    let counts = |field: &String| match (client, field.as_str()) {
+        ("codex" | "gemini" | "qwen", "type")
+        | ("claude-code" | "codex" | "gemini" | "qwen" | "droid", "transport") => false,
+        ("droid", "type") => ["http", "sse"].iter().any(|kind| entry["type"] == *kind),
+        _ => true,
+    };
+    if ADDRESSES.iter().all(|key| entry.get(*key).is_none()) {
+        fields.retain(counts);
+    }
+    fields
+}
+
 /// The kinds of servers that are reached by an address, as clients name them.
 const REMOTE_KINDS: [&str; 7] =
     ["http", "sse", "streamable-http", "streamableHttp", "streamable_http", "ws", "websocket"];

@@ -6,6 +6,7 @@ pub(crate) mod counted_parts;
 pub(in crate::setup) mod edit_json;
 pub(in crate::setup) mod edit_toml;
 pub mod entry_arguments;
+pub mod entry_variables;
 pub mod json_reader;
 mod line_ends;
 pub(in crate::setup) mod mend_command;

@@ -18,7 +18,7 @@ use crate::setup::known_client::{EntryInUse, EntryScope, SERVER, Switch, SwitchE
 const FIELDS: JudgedFields = JudgedFields {
     has_cwd: false,
     has_env_of_texts: true,
-    limits: &[("timeout", Least::MoreThanZero)],
+    limits: &[("timeout", Least::WholeMoreThanZero)],
     lists: &[],
     excluded: &[],
 };
@@ -121,17 +121,15 @@ fn invalid_setting(settings: &Settings) -> Option<String> {
     }
 }
 
-/// What Claude Code does then. It may be asked, and then its own words say it.
-pub const USES_NOTHING: &str = "uses nothing of";
-
 /// Says that Claude Code uses nothing of a file.
 fn by_dropped_file(used: &EntryInUse<'_>, settings: &Settings) -> Option<Switch> {
     let key = invalid_setting(settings)?;
     let title = used.client.title;
     Some(Switch {
+        unused_file: Some(settings.file.clone()),
         effect: SwitchEffect::Partly,
         says: format!(
-            "{title} {USES_NOTHING} {}, because of the value of `{key}` there: permissions and hooks there do not count",
+            "{title} uses nothing of {}, because of the value of `{key}` there: permissions and hooks there do not count",
             settings.file.shown()
         ),
         remedy: format!("correct {}, or remove it", settings.named(&key)),
@@ -191,7 +189,7 @@ fn asked_tools(used: &EntryInUse<'_>, settings: &Settings) -> Option<Switch> {
     );
     let whose = if settings.is_managed { "ask whoever manages this machine to " } else { "" };
     let remedy = format!("if it should not ask, {whose}remove {named} from {setting}");
-    Some(Switch { effect: SwitchEffect::Partly, says, remedy })
+    Some(Switch { effect: SwitchEffect::Partly, says, remedy, unused_file: None })
 }
 
 /// Returns the command line of the entry, as lists of servers name it.
@@ -314,6 +312,7 @@ fn not_approved(used: &EntryInUse<'_>, settings: &[Settings]) -> Option<Switch> 
     let is_approved = settings.iter().any(approves_all)
         || settings.iter().any(|one| lists("enabledMcpjsonServers")(&one));
     (!is_approved).then(|| Switch {
+        unused_file: None,
         effect: SwitchEffect::Partly,
         says: format!(
             "{} asks you before it starts the bridge from {}, which nobody has approved for good",

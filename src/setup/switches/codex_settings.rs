@@ -12,8 +12,8 @@ use crate::setup::known_client::{EntryInUse, SERVER, Switch};
 /// A file of settings, with its path.
 pub(super) type CodexFile = (Value, PathBuf);
 
-/// What Codex does then. It may be asked, and then its own words say it.
-pub const TAKES_NOTHING: &str = "Codex takes no configuration at all";
+/// What Codex does then.
+const TAKES_NOTHING: &str = "Codex takes no configuration at all";
 
 /// What a setting takes.
 enum Takes {
@@ -118,7 +118,7 @@ pub(super) fn wrong_setting(used: &EntryInUse<'_>, files: &[CodexFile]) -> Optio
     let setting = setting_in(&key, file);
     let remedy = format!("if the bridge should run, correct or remove {setting}");
     let what = format!("{setting}, which {what}: with it, {TAKES_NOTHING}");
-    Some(used.off(&what, remedy))
+    Some(Switch { unused_file: Some(file.clone()), ..used.off(&what, remedy) })
 }
 
 /// Shortens a name, which a repository may have brought.

@@ -27,6 +27,7 @@ pub(super) struct JudgedFields {
 pub(super) enum Least {
     Zero,
     MoreThanZero,
+    WholeMoreThanZero,
     /// As a timer of Node.js takes it: more than zero, also as a text; `null` is none. A larger number than it knows is over at once.
     Timer,
 }
@@ -67,6 +68,10 @@ pub(super) fn of_values(
             let (is_taken, what) = match least {
                 Least::Zero => (is_number(|number| number >= 0.0), "is no number from 0"),
                 Least::MoreThanZero => (is_number(|number| number > 0.0), "is no number above 0"),
+                Least::WholeMoreThanZero => (
+                    is_number(|number| number > 0.0 && number.fract() == 0.0),
+                    "is no whole number above 0",
+                ),
                 Least::Timer if is_too_long => {
                     (false, "is so large that each call is over at once")
                 }

@@ -11,6 +11,7 @@ use crate::domain::text::visible_letters::beginning;
 use crate::domain::tool_names::{ENDPOINT_TOOLS, LEADING_TOOLS};
 use crate::setup::config_file::ConfigFile;
 use crate::setup::edits::config_edit::names_bridge;
+use crate::setup::edits::entry_variables::{Values, expand_settings};
 use crate::setup::edits::{edit_json, edit_toml};
 use crate::setup::known_client::{
     Client, ClientFile, EntryInUse, EntryScope, Places, SERVER, Server, Switch, SwitchEffect,
@@ -24,16 +25,17 @@ pub fn find(
     places: &Places,
     project: Option<&Path>,
     directories: &[PathBuf],
+    values: Values<'_>,
 ) -> Vec<Switch> {
     let Some(project) = project else {
-        return find_in(client, places, None, directories);
+        return find_in(client, places, None, directories, values);
     };
     let sessions = sessions(project, directories);
     let found: Vec<_> = sessions
         .iter()
         .map(|session| {
             let around = std::slice::from_ref(&session.directory);
-            (session, find_in(client, places, Some(session), around))
+            (session, find_in(client, places, Some(session), around, values))
         })
         .collect();
     let is_everywhere = |switch: &Switch| found.iter().all(|(_, others)| others.contains(switch));
@@ -58,8 +60,10 @@ fn find_in(
     places: &Places,
     session: Option<&Session>,
     directories: &[PathBuf],
+    values: Values<'_>,
 ) -> Vec<Switch> {
-    let Some(found) = entry_in_use(client, places, session, directories) else {
+    let expand = |entry| expand_settings(entry, client.variables, values);
+    let Some(found) = entry_in_use(client, places, session, directories, expand) else {
         return Vec::new();
     };
     let (file, (entry, key), scope) = found;
@@ -89,6 +93,7 @@ fn entry_in_use(
     places: &Places,
     session: Option<&Session>,
     directories: &[PathBuf],
+    expand: impl Fn(Value) -> Value,
 ) -> Option<(ClientFile, (Value, String), EntryScope)> {
     // Only the places of the entries count here, not what setup would write.
     let server = Server { program: SERVER.to_owned() };
@@ -105,9 +110,9 @@ fn entry_in_use(
     let of_user = (client.for_user)(places, &server).into_iter();
     files.extend(of_user.map(|file| (file, None, EntryScope::User)));
     files.into_iter().find_map(|(file, project, scope)| {
-        let text = ConfigFile::read(&file.path, project).ok()?.text?;
+        let text = ConfigFile::look(&file.path, project).ok()?.text?;
         let written = written_entry::look(&text, &file.edits).ok()?;
-        let entry = written.entry.filter(names_bridge)?;
+        let entry = written.entry.map(&expand).filter(names_bridge)?;
         Some((file, (entry, written.key), scope))
     })
 }
@@ -124,14 +129,14 @@ impl EntryInUse<'_> {
     /// Reads a JSON file of the client; none if there is none, or if it cannot be read.
     pub(super) fn read(&self, file: &Path) -> Option<Value> {
         let project = self.root.filter(|root| file.starts_with(root));
-        let text = ConfigFile::read(file, project).ok()?.text?;
+        let text = ConfigFile::look(file, project).ok()?.text?;
         edit_json::value_at(&text, &[]).ok().flatten()
     }
 
     /// Reads a TOML file of the client in the same way.
     pub(super) fn read_toml(&self, file: &Path) -> Option<Value> {
         let project = self.root.filter(|root| file.starts_with(root));
-        let text = ConfigFile::read(file, project).ok()?.text?;
+        let text = ConfigFile::look(file, project).ok()?.text?;
         edit_toml::value_at(&text, &[]).ok().flatten()
     }
 
@@ -162,7 +167,7 @@ impl EntryInUse<'_> {
     /// Returns what a file has under the bridge's name.
     pub(super) fn layer_in(&self, file: ClientFile) -> Option<Layer> {
         let project = self.root.filter(|root| file.path.starts_with(root));
-        let text = ConfigFile::read(&file.path, project).ok()?.text?;
+        let text = ConfigFile::look(&file.path, project).ok()?.text?;
         let written = written_entry::look(&text, &file.edits).ok()?;
         Some(Layer { entry: written.entry?, key: written.key, file: file.path })
     }
@@ -197,19 +202,20 @@ impl EntryInUse<'_> {
             }
         };
         let says = format!("{title} {does}, because of {setting}");
-        Some(Switch { effect, says, remedy })
+        Some(Switch { effect, says, remedy, unused_file: None })
     }
 
     /// Returns what is said of a setting with which the client does not start the bridge.
     pub(super) fn off(&self, setting: &str, remedy: String) -> Switch {
         let says = format!("{} does not start the bridge, because of {setting}", self.client.title);
-        Switch { effect: SwitchEffect::Off, says, remedy }
+        Switch { effect: SwitchEffect::Off, says, remedy, unused_file: None }
     }
 }
 
 /// Returns what is said of a setting that turns all hooks off. `remedy` begins with what to do.
 pub(super) fn hooks_off(setting: &str, remedy: &str) -> Switch {
     Switch {
+        unused_file: None,
         effect: SwitchEffect::Partly,
         says: format!("the hooks that bring messages do nothing, because of {setting}"),
         remedy: format!(

@@ -13,9 +13,7 @@ mod qwen_approvals;
 mod session_files;
 mod tool_lists;
 
-pub use self::claude_switches::USES_NOTHING;
 pub(in crate::setup) use self::claude_switches::of_claude_code;
-pub use self::codex_settings::TAKES_NOTHING;
 pub use self::find_switches::{find, judges_partial_entry};
 pub(in crate::setup) use self::gemini_switches::{of_gemini_cli, of_qwen_code};
 pub use self::session_files::directories_read;

@@ -1,7 +1,8 @@
 //! The approval that Qwen Code wants for what a project brings: its `settings.json`, and a `.mcp.json`, which other clients share. Both
 //! take the place of the user's entry.
 //!
-//! As Qwen Code 0.24 decides it: an approval holds for one directory, and for the entry as it was then.
+//! As Qwen Code 0.24 decides it: an approval holds for one directory, and for the entry as it was then. Of `settings.json` the values of
+//! variables count, of `.mcp.json`, which it does not expand, the text.
 
 use std::path::Path;
 
@@ -36,7 +37,7 @@ pub(super) fn by_approval(used: &EntryInUse<'_>, own: &Path) -> Option<Switch> {
         (used.entry.clone(), used.file.clone())
     } else {
         let file = project.join(".mcp.json");
-        let text = ConfigFile::read(&file, root).ok()?.text?;
+        let text = ConfigFile::look(&file, root).ok()?.text?;
         let path = ["mcpServers", SERVER].map(str::to_owned);
         let entry = edit_json::value_at(&text, &path).ok()?.filter(Value::is_object)?;
         if !names_bridge(&entry) {
@@ -61,6 +62,7 @@ pub(super) fn by_approval(used: &EntryInUse<'_>, own: &Path) -> Option<Switch> {
             ))
         }
         Approval::Pending => Some(Switch {
+            unused_file: None,
             effect: SwitchEffect::Partly,
             says: format!(
                 "{} asks you before it starts the bridge from {}, which you have not approved",

@@ -7,8 +7,10 @@ use serde_json::{Value, json};
 
 use super::find;
 use crate::setup::clients::named;
+use crate::setup::edits::entry_variables::Values;
 use crate::setup::known_client::{Places, Switch, SwitchEffect};
 
+mod qwen_approval;
 mod wrong_values;
 
 /// A home directory and a project in it.
@@ -39,7 +41,8 @@ impl User {
         let home = |name: &str| (name == "HOME").then(|| self.base.path().into());
         let places = Places::read(home, false).unwrap();
         let (client, project) = (named(self.client).unwrap(), self.project());
-        find(client, &places, Some(&project), std::slice::from_ref(&project))
+        let values = Values { variable: &variable, workspace: None };
+        find(client, &places, Some(&project), std::slice::from_ref(&project), values)
     }
 
     /// Returns the effect and the words of what is found, with `~` for the home directory.
@@ -49,6 +52,11 @@ impl User {
         let found = self.find().into_iter();
         found.map(|one| (one.effect, short(&one.says), short(&one.remedy))).collect()
     }
+}
+
+/// The environment of the client.
+fn variable(name: &str) -> Option<String> {
+    ["A", "B"].contains(&name).then(|| name.to_lowercase())
 }
 
 const COMMAND: &str = "/x/cli-team-bridge";
@@ -337,60 +345,6 @@ fn a_projects_entry_without_a_program_takes_the_place_of_the_users() {
         let is_off = found.iter().any(|switch| switch.effect == SwitchEffect::Off);
         assert!(!is_off, "an entry of the project's own: {found:?}");
     }
-}
-
-/// The hash is that of Qwen Code 0.24.4 for this entry.
-#[test]
-fn what_a_project_brings_waits_for_the_approval_of_qwen_code() {
-    let asks = |file: &str| format!("asks you before it starts the bridge from ~/p/{file}");
-    let user = User::of("qwen");
-    let entry = servers(&json!({ "timeout": 150_000 }));
-    user.write(".qwen/settings.json", &entry);
-    assert_eq!(user.find(), []);
-    let approve = |status: &str, hash: &str| {
-        let record = json!({ "bridge": { "hash": hash, "status": status } });
-        let text = format!("{{ \"@P\": {record} }}");
-        user.write(".qwen/mcpApprovals.json", &text);
-    };
-    let hash = "9e5760063c2006c8d30be6efa438fff4a8c1a1517ddcbdc7a0ab55edf30d60b1";
-    for file in [".qwen/settings.json", ".mcp.json"] {
-        user.write(&format!("p/{file}"), &entry);
-        let check = |effect: SwitchEffect, words: &str| {
-            let found = user.says();
-            assert!(found.len() == 1 && found[0].0 == effect, "{file}: {found:?}");
-            assert!(found[0].1.contains(words), "{file}: {found:?}");
-            assert!(found[0].2.ends_with("run `qwen mcp approve bridge` in ~/p"), "{found:?}");
-        };
-        check(SwitchEffect::Partly, &asks(file));
-        approve("approved", "of another entry");
-        check(SwitchEffect::Partly, &asks(file));
-        approve("rejected", hash);
-        check(SwitchEffect::Off, "`bridge` in ~/.qwen/mcpApprovals.json, where you have rejected");
-        approve("approved", hash);
-        assert_eq!(user.find(), [], "{file}");
-        user.write(".qwen/mcpApprovals.json", "{}");
-        fs::remove_file(user.project().join(file)).unwrap();
-    }
-    // A number and its keys are written as JavaScript does it.
-    let odd = json!({ "b": "1", "10": "2", "9": "3", "a": "\u{1f}\u{2028}é", "01": "x", "😀": "y", "\u{fffd}": "z" });
-    let of_odd = "6a9456a582be6d03aaba0dfb76b4b59e5dc12185176bd421e32445cb1a8d9e3b";
-    for (fields, hash) in [
-        (json!({ "timeout": 150_000.0 }), hash),
-        (json!({ "timeout": 1.5e21, "env": odd }), of_odd),
-    ] {
-        // In this file the limit itself is not judged.
-        user.write("p/.mcp.json", &servers(&fields));
-        approve("approved", hash);
-        assert_eq!(user.find(), [], "{fields}");
-    }
-    // Claude Code writes the type.
-    approve("approved", hash);
-    let typed = servers(&json!({ "timeout": 150_000, "type": "stdio" }));
-    user.write("p/.mcp.json", &typed);
-    assert_eq!(user.find(), []);
-    user.write("p/.mcp.json", r#"{ "mcpServers": { "bridge": { "url": "http://x" } } }"#);
-    let (effect, says, _) = &user.says()[0];
-    assert!(*effect == SwitchEffect::Off && says.contains("~/p/.mcp.json, which takes the place"));
 }
 
 #[test]

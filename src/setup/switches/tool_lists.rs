@@ -1,6 +1,6 @@
 //! Switches in the entry itself: a field that turns the server off, and lists of its tools. Codex adds the fields of several files.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -8,8 +8,10 @@ use super::codex_settings::wrong_setting;
 use super::entry_values::{JudgedFields, Least, of_values, replaced_in_project};
 use super::find_switches::{Layer, setting_in, texts};
 use crate::domain::limits::CLIENT_WORD_CHARS;
+use crate::domain::text::shown_path::ShownPath as _;
 use crate::domain::text::visible_letters::beginning;
-use crate::setup::known_client::{ClientFile, EntryInUse, Switch, SwitchEffect};
+use crate::setup::edits::config_edit::names_bridge;
+use crate::setup::known_client::{ClientFile, EntryInUse, EntryScope, Switch, SwitchEffect};
 use crate::sys::fs::git_worktrees::Worktree;
 
 /// The fields of a client's entry that switch it off.
@@ -39,8 +41,18 @@ pub(in crate::setup) fn of_codex(used: &EntryInUse<'_>) -> Vec<Switch> {
         is_without_exact: true,
         is_only_exact: true,
     };
-    let files = codex_files(used);
+    let trust = CodexTrust::of(used);
+    let files = trust.files(used);
     let layers: Vec<_> = files.iter().filter_map(|file| used.layer_in(file.clone())).collect();
+    if used.scope == EntryScope::Project && files.iter().all(|file| file.path != used.file) {
+        // The entry that counts, if there is one, is farther away.
+        return match layers.into_iter().find(|layer| names_bridge(&layer.entry)) {
+            Some(Layer { file, key, entry }) => {
+                of_codex(&EntryInUse { file, key, entry, scope: EntryScope::User, ..*used })
+            }
+            None => vec![trust.not_given(used)],
+        };
+    }
     let mut switches = of_layers(used, &layers, fields);
     switches.extend(of_values(used, &layers, CODEX_VALUES));
     switches.extend(replaced_arguments(used, &layers));
@@ -49,26 +61,66 @@ pub(in crate::setup) fn of_codex(used: &EntryInUse<'_>) -> Vec<Switch> {
     switches
 }
 
-/// Returns the files that Codex puts together, the nearest first: of the project those whose directory the user trusts.
-fn codex_files(used: &EntryInUse<'_>) -> Vec<ClientFile> {
-    let of_user = used.files_of_user();
-    let trusts = of_user.first().and_then(|file| used.read_toml(&file.path)).unwrap_or_default();
-    let level =
-        |directory: &Path| trusts["projects"][&*directory.to_string_lossy()].get("trust_level");
-    let repository = used.project.and_then(|session| {
-        session.ancestors().find(|one| one.join(".git").exists()).map(Path::to_owned)
-    });
-    // A worktree has the trust of its repository.
-    let main = used.project.and_then(Worktree::around);
-    let main = main.as_ref().and_then(Worktree::main);
-    let is_trusted = |directory: &Path| {
-        let of_repository = || level(repository.as_deref()?).or_else(|| level(main?));
-        level(directory).or_else(of_repository).is_some_and(|level| level == "trusted")
-    };
-    let of_project = used.files_in_project().into_iter();
-    let of_project =
-        of_project.filter(|(directory, file)| is_trusted(directory) || file.path == used.file);
-    of_project.map(|(_, file)| file).chain(of_user).collect()
+/// The directories of a project whose files Codex reads, because the user trusts them.
+struct CodexTrust {
+    /// What the user has decided, by directory.
+    decided: Value,
+    session: PathBuf,
+    repository: Option<PathBuf>,
+    /// The repository of a worktree, which has its trust.
+    main: Option<PathBuf>,
+}
+
+impl CodexTrust {
+    fn of(used: &EntryInUse<'_>) -> Self {
+        let of_user = used.files_of_user().into_iter().next();
+        let settings = of_user.and_then(|file| used.read_toml(&file.path)).unwrap_or_default();
+        let session = used.project.unwrap_or(Path::new("/")).to_owned();
+        let main = Worktree::around(&session);
+        Self {
+            decided: settings["projects"].clone(),
+            repository: session.ancestors().find(|one| one.join(".git").exists()).map(Into::into),
+            main: main.as_ref().and_then(Worktree::main).map(Into::into),
+            session,
+        }
+    }
+
+    /// Returns what the user has decided about the files in a directory.
+    fn level(&self, directory: &Path) -> Option<&Value> {
+        let level = |one: &Path| self.decided[&*one.to_string_lossy()].get("trust_level");
+        let of_repository = || level(self.repository.as_deref()?);
+        level(directory).or_else(of_repository).or_else(|| level(self.main.as_deref()?))
+    }
+
+    /// Returns the files that Codex puts together, the nearest first.
+    fn files(&self, used: &EntryInUse<'_>) -> Vec<ClientFile> {
+        let of_project = used.files_in_project().into_iter();
+        let is_trusted = |directory: &Path| self.level(directory).is_some_and(|it| it == "trusted");
+        let of_project = of_project.filter(|(directory, _)| is_trusted(directory));
+        of_project.map(|(_, file)| file).chain(used.files_of_user()).collect()
+    }
+
+    /// Says that Codex does not read the only entry, because the user does not trust the project. Undecided, it asks in a session.
+    fn not_given(&self, used: &EntryInUse<'_>) -> Switch {
+        let of_entry = used.file.ancestors().nth(2).unwrap_or(&self.session);
+        let is_refused = self.level(of_entry).is_some();
+        let directory = self.repository.as_ref().unwrap_or(&self.session).shown();
+        let yet = if is_refused { "" } else { " yet" };
+        let says = format!(
+            "Codex does not start the bridge from {}, because you do not trust {directory}{yet}",
+            used.file.shown()
+        );
+        let how = if is_refused {
+            "set its `trust_level` to `\"trusted\"` in Codex's own `config.toml`"
+        } else {
+            "start `codex` there and trust it when it asks"
+        };
+        let effect = if is_refused { SwitchEffect::Off } else { SwitchEffect::Partly };
+        let remedy = format!(
+            "if you trust {directory}, {how}, or run `cli-team-bridge setup --client codex` for all projects"
+        );
+        Switch { effect, says, remedy, unused_file: None }
+    }
 }
 
 /// The fields of Codex's entry that can keep it, or all of Codex, from starting.
@@ -89,6 +141,7 @@ fn replaced_arguments(used: &EntryInUse<'_>, layers: &[Layer]) -> Option<Switch>
     }
     let setting = setting_in(&format!("{}.args", layer.key), &layer.file);
     Some(Switch {
+        unused_file: None,
         effect: SwitchEffect::Partly,
         says: format!(
             "{} starts the bridge with other arguments than your own ({}), because of {setting}",
@@ -110,7 +163,13 @@ pub(in crate::setup) fn of_droid(used: &EntryInUse<'_>) -> Vec<Switch> {
         is_only_exact: false,
     };
     let replaced = replaced_in_project(used);
-    if replaced.is_some() { Vec::from_iter(replaced) } else { of_entry(used, fields) }
+    if replaced.is_some() {
+        return Vec::from_iter(replaced);
+    }
+    let mut switches = of_entry(used, fields);
+    let values = JudgedFields { has_env_of_texts: true, ..JudgedFields::default() };
+    switches.extend(of_values(used, &[used.layer()], values));
+    switches
 }
 
 /// Zed, as its documentation says.
@@ -140,6 +199,15 @@ fn of_layers(used: &EntryInUse<'_>, layers: &[Layer], fields: EntryFields) -> Ve
         let Some((field, layer)) = field.and_then(|field| Some((field, first_with(field)?))) else {
             continue;
         };
+        let mut hidden = used.tools();
+        // A text there is searched for the name of each tool.
+        if let Value::String(text) = &layer.entry[field]
+            && field == "excludeTools"
+        {
+            hidden.retain(|tool| text.contains(tool));
+            lists.push((hidden, place(layer, field)));
+            continue;
+        }
         let Value::Array(list) = &layer.entry[field] else { continue };
         // What else a list has is judged with the other values.
         let is_judged =
@@ -148,7 +216,6 @@ fn of_layers(used: &EntryInUse<'_>, layers: &[Layer], fields: EntryFields) -> Ve
             continue;
         }
         let named = texts(&layer.entry[field]);
-        let mut hidden = used.tools();
         let is_exact = if is_only { fields.is_only_exact } else { fields.is_without_exact };
         let is_named = |one: &str, tool: &str| {
             if is_exact { one == tool } else { names(one, tool) }

@@ -23,15 +23,20 @@ pub struct TakenUp {
 }
 
 impl Team {
-    /// Offers to start agents for others, and does so as long as this member is in the team. Tells what becomes of each task.
+    /// Offers to start agents for others. It is on the bus when this returns.
+    pub async fn offer(&self, offer: HostOffer) -> Result<(), TeamError> {
+        self.inner.membership.ask(Operation::Offer(offer)).await?;
+        Ok(())
+    }
+
+    /// Starts the agents for the tasks that are placed here, as long as this member is in the team. Tells what becomes of each task.
     pub async fn serve_others(
         &self,
-        offer: HostOffer,
+        offer: &HostOffer,
         tell: impl Fn(TakenUp),
     ) -> Result<(), TeamError> {
         let me = self.inner.membership.session();
         let mut changes = self.bus().changes();
-        self.inner.membership.ask(Operation::Offer(offer.clone())).await?;
         loop {
             self.bus().refresh()?;
             let waiting: Option<Vec<_>> = self.bus().look(|state| {
@@ -40,7 +45,7 @@ impl Team {
             });
             let Some(waiting) = waiting else { return Ok(()) };
             for placed in waiting {
-                if let Some(done) = self.take_up_or_refuse(&offer, placed).await? {
+                if let Some(done) = self.take_up_or_refuse(offer, placed).await? {
                     tell(done);
                 }
             }

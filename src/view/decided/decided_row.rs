@@ -8,7 +8,7 @@ use crate::domain::messaging::Author;
 use crate::domain::text::listed::listed;
 use crate::domain::text::visible_letters::quoted;
 use crate::view::Moment;
-use crate::view::shown::human_in;
+use crate::view::shown::{by_whom, human_in};
 
 /// The most characters of what it was about, beside what holds.
 const ABOUT: usize = 80;
@@ -106,7 +106,7 @@ impl Decided {
     fn whoever(&self) -> String {
         match &self.through {
             Some(name) => human_in(name),
-            None => self.by.clone(),
+            None => by_whom(&self.by).to_owned(),
         }
     }
 

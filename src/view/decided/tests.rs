@@ -141,7 +141,7 @@ fn the_word_of_the_user_takes_the_place_of_what_was_decided_before() {
     ]);
     assert_eq!(
         lines(events),
-        [format!(r#"human decided between ben and ann: "No log." {about}"#)],
+        [format!(r#"the user decided between ben and ann: "No log." {about}"#)],
         "and each is listed once"
     );
 }
@@ -176,8 +176,8 @@ fn the_first_answer_to_a_question_of_the_user_is_a_decision_and_what_the_user_sa
     let rows = decided(events);
     let [changed, row] = &rows[..] else { panic!("{rows:?}") };
     assert_eq!(changed.what(50), r#""After lunch." (about "May I merge?")"#);
-    assert_eq!((&*changed.who(), changed.id.clone()), ("human answered ann", id(5).to_string()));
-    assert_eq!((&*row.who(), row.how), ("human answered ann", DecidedHow::Answered));
+    assert_eq!((&*changed.who(), changed.id.clone()), ("the user answered ann", id(5).to_string()));
+    assert_eq!((&*row.who(), row.how), ("the user answered ann", DecidedHow::Answered));
     assert_eq!(row.what(50), r#""Yes." (about "May I merge?")"#);
     assert!(row.concerns("Ann") && row.is_from_human() && !row.concerns("ben"));
     assert_eq!(row.command(), format!("cli-team-bridge messages --thread {}", id(1)));
@@ -287,8 +287,8 @@ fn a_step_that_was_refused_in_the_client_of_an_orchestrator_says_where() {
         let row = decisions.all(&state, &mut NoTexts).remove(0);
         format!("{}: {}", row.who(), row.what(50))
     };
-    assert_eq!(refused(Some(lead)), "human (in lead) denied: step ship");
-    assert_eq!(refused(None), "human denied: step ship");
+    assert_eq!(refused(Some(lead)), "the user (in lead) denied: step ship");
+    assert_eq!(refused(None), "the user denied: step ship");
 }
 
 #[test]
@@ -350,11 +350,11 @@ fn what_a_person_decides_and_what_nobody_answers_counts_and_what_a_rule_decides_
     assert_eq!(
         lines(events),
         [
-            r#"human denied: step ship ("not on a Friday")"#,
-            "human approved: step deploy",
-            r#"human (in lead) denied ann: execute "make clean""#,
+            r#"the user denied: step ship ("not on a Friday")"#,
+            "the user approved: step deploy",
+            r#"the user (in lead) denied ann: execute "make clean""#,
             r#"bridge denied ann: execute "make clean" (nobody answered in time)"#,
-            r#"human allowed ann: from now on: execute "make clean""#
+            r#"the user allowed ann: from now on: execute "make clean""#
         ]
     );
 }

@@ -7,6 +7,7 @@ use crate::bus::event::Event;
 use crate::domain::access_key::scopes_in_words;
 use crate::domain::ids::SessionId;
 use crate::domain::member::{MemberKind, Tools};
+use crate::view::by_whom;
 
 /// Returns what an event says about members.
 pub(super) fn said(event: &Event, speaker: &Speaker<'_>) -> Option<Said> {
@@ -61,7 +62,7 @@ pub(super) fn said(event: &Event, speaker: &Speaker<'_>) -> Option<Said> {
         Event::StopAsked { session, by, kill, human } => {
             let by = asker(by, *human);
             let how = if *kill { "kills" } else { "stops" };
-            let words = format!("{by} {how} {}", speaker.named(*session));
+            let words = format!("{} {how} {}", by_whom(&by), speaker.named(*session));
             let members = [by].into_iter().chain(speaker.name(*session));
             Some(Said::new(Topic::Member, words).about(members))
         }

@@ -51,7 +51,7 @@ impl Speaker<'_> {
     }
 }
 
-/// Names who asked for something: a member, or the person at the command line.
+/// Returns who asked for something: a member, or the person at the command line.
 pub(super) fn asker(by: &Name, human: bool) -> String {
     if human { Author::Human.to_string() } else { by.to_string() }
 }

@@ -11,6 +11,7 @@ use crate::bus::event::{
 use crate::bus::state::State;
 use crate::domain::ids::{MessageId, RequestId};
 use crate::domain::messaging::{Acknowledgement, ConflictEnd, ConflictStep, MessageKind, Signal};
+use crate::view::{USER, by_whom};
 
 /// Returns what an event says about messages and requests.
 pub(super) fn said(
@@ -29,7 +30,8 @@ pub(super) fn said(
                 None => "whoever is free".to_owned(),
                 Some(only) => only.to_string(),
             };
-            let words = format!("{} asks {whom}: {asks} ({})", opened.from, opened.id);
+            let from = opened.from.to_string();
+            let words = format!("{} asks {whom}: {asks} ({})", by_whom(&from), opened.id);
             let about =
                 [Some(opened.from.to_string()), opened.only.as_ref().map(ToString::to_string)];
             let said = Said::new(Topic::Request, words).about(about.into_iter().flatten());
@@ -114,7 +116,7 @@ fn conflict(event: &Event) -> Option<Said> {
             let (words, name) = match to {
                 ConflictStep::Round(round) => (format!("round {round}"), None),
                 ConflictStep::Arbiter(name) => (format!("{name} is asked to decide"), Some(name)),
-                ConflictStep::Human => ("you are asked to decide".to_owned(), None),
+                ConflictStep::Human => (format!("{USER} is asked to decide"), None),
             };
             let words = format!("the disagreement in the thread of {thread}: {words}");
             Some(said(words, thread).about(name.map(ToString::to_string)))
@@ -123,14 +125,14 @@ fn conflict(event: &Event) -> Option<Said> {
             let message = message.as_ref().map(|id| format!(" with {id}")).unwrap_or_default();
             let by_whom = match how {
                 ConflictEnd::Lapsed => "has lapsed".to_owned(),
-                how => format!("is {} by {by}", how.as_str()),
+                how => format!("is {} by {}", how.as_str(), by_whom(&by.to_string())),
             };
             let words = format!("the disagreement in the thread of {thread} {by_whom}{message}");
             Some(said(words, thread).about(by.member().map(ToString::to_string)))
         }
         Event::ConflictOverruled(ConflictOverruled { thread, message }) => {
             let words =
-                format!("you decide what was over in the thread of {thread}: {message} holds");
+                format!("{USER} decides what was over in the thread of {thread}: {message} holds");
             Some(said(words, thread))
         }
         _ => None,
@@ -186,7 +188,9 @@ fn message(sent: &MessageSent, speaker: &mut Speaker<'_>) -> Said {
     let words = match sent.kind {
         // The bridge writes it in the name of the one who asked.
         MessageKind::Nudge => {
-            format!("the bridge reminds {} for {}: {text}", sent.audience, sent.from)
+            let whom = sent.audience.to_string();
+            let whom = by_whom(&whom);
+            format!("the bridge reminds {whom} for {}: {text}", by_whom(&sent.from.to_string()))
         }
         _ => format!("{} → {}{labels}: {text}", sent.from, sent.audience),
     };

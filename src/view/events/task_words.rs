@@ -9,7 +9,7 @@ use crate::domain::messaging::Author;
 use crate::domain::permission::{Decider, Decision};
 use crate::domain::task::TaskStatus;
 use crate::domain::text::listed::listed;
-use crate::view::{Spent, human_in, task_error};
+use crate::view::{Spent, USER, by_whom, human_in, task_error};
 
 /// Returns what an event says about tasks and permissions.
 pub(super) fn said(event: &Event, speaker: &mut Speaker<'_>) -> Option<Said> {
@@ -46,7 +46,7 @@ pub(super) fn said(event: &Event, speaker: &mut Speaker<'_>) -> Option<Said> {
         Event::TaskResumed { id } => Some(of_agent(id, "goes on with", speaker)),
         Event::TaskCancelAsked { id, by, human } => {
             let by = asker(by, *human);
-            let words = format!("{by} cancels {id}");
+            let words = format!("{} cancels {id}", by_whom(&by));
             let members = [by].into_iter().chain(speaker.agent_of(id));
             Some(Said::new(Topic::Task, words).about(members).with_ids([id.to_string()]))
         }
@@ -127,7 +127,7 @@ fn decided(answered: &PermissionAnswered, whose: &str) -> String {
         (Decider::Ended, _) => return format!("{whose} needs no answer any more"),
         (Decider::Policy, _) => "a standing rule".to_owned(),
         (Decider::Human, Some(name)) => human_in(name.as_str()),
-        (Decider::Human, None) => Author::Human.to_string(),
+        (Decider::Human, None) => USER.to_owned(),
         (Decider::Orchestrator, Some(name)) => name.to_string(),
         (Decider::Orchestrator, None) => "an orchestrator".to_owned(),
     };

@@ -6,6 +6,7 @@ use super::speaker::{after_colon, asker, quote};
 use crate::bus::event::Event;
 use crate::domain::ids::WorkflowId;
 use crate::domain::text::counted::counted;
+use crate::view::by_whom;
 
 /// Returns what an event says about workflows.
 pub(super) fn said(event: &Event) -> Option<Said> {
@@ -25,7 +26,7 @@ pub(super) fn said(event: &Event) -> Option<Said> {
         }
         Event::WorkflowCancelAsked { id, by, human } => {
             let by = asker(by, *human);
-            of(id, format!("{by} cancels {id}")).map(|said| said.about([by]))
+            of(id, format!("{} cancels {id}", by_whom(&by))).map(|said| said.about([by]))
         }
         Event::WorkflowEnded { id, status } => of(id, format!("{id} {}", status.phrase())),
         Event::StepAsked(step) => {
@@ -33,7 +34,7 @@ pub(super) fn said(event: &Event) -> Option<Said> {
         }
         Event::StepApproved(step) => {
             let by = asker(&step.by, step.human);
-            let said = of(&step.workflow, format!("{by} approves step {}", step.step));
+            let said = of(&step.workflow, format!("{} approves step {}", by_whom(&by), step.step));
             said.map(|said| said.about([by]))
         }
         Event::StepStarted(step) => {

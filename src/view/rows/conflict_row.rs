@@ -7,7 +7,7 @@ use crate::bus::state::{Conflict, State};
 use crate::domain::limits;
 use crate::domain::messaging::{Author, ConflictStep};
 use crate::domain::text::visible_letters::quoted;
-use crate::view::{Moment, Texts};
+use crate::view::{Moment, Texts, by_whom};
 
 /// A disagreement in a thread.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -122,7 +122,7 @@ impl ConflictRow {
             (None, Some(arbiter), _) => format!("{arbiter} is asked to decide"),
             (None, None, Some(by)) => {
                 let with = self.decision.as_ref().map(|id| format!(" with {id}"));
-                format!("{} by {by}{}", self.status, with.unwrap_or_default())
+                format!("{} by {}{}", self.status, by_whom(by), with.unwrap_or_default())
             }
             (None, None, None) if self.status == "lapsed" => "lapsed".to_owned(),
             (None, None, None) => "you are asked to decide".to_owned(),
@@ -217,6 +217,6 @@ mod tests {
             decision_words: Some("One log.".to_owned()),
             ..row()
         };
-        assert_eq!(decided.words(), "decided by human with msg-9: \"One log.\"");
+        assert_eq!(decided.words(), "decided by the user with msg-9: \"One log.\"");
     }
 }

@@ -1,10 +1,11 @@
 //! Agents that have ended together, because their bridge has: of many, one problem counts them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::bus::state::{EndedSession, State};
 use crate::domain::ids::SessionId;
 use crate::domain::member::{Departure, MemberKind};
+use crate::domain::name::Name;
 use crate::domain::text::counted::counted;
 use crate::view::MemberRow;
 
@@ -46,23 +47,42 @@ pub(in crate::view) fn gone_together(state: &State, members: &[MemberRow]) -> Ve
     many(of_bridge)
 }
 
-/// Returns the many agents of each bridge that was found dead, of those whose end is a problem. Who finds it records its end, and then
-/// that of its agents.
+/// Returns the many agents of each bridge that was found dead, of those whose end is a problem.
 pub(in crate::view) fn died_together(
     state: &State,
     crashed: &[&EndedSession],
 ) -> Vec<EndedTogether> {
-    let mut bridge = None;
-    let dead = state.departed().filter(|ended| ended.departure == Departure::Dead);
-    let of_bridge = dead.filter_map(|ended| {
-        if ended.kind == MemberKind::Orchestrator {
-            bridge = Some(ended.session);
-        }
-        let is_crashed = || crashed.iter().any(|one| one.session == ended.session);
-        let is_one = ended.kind == MemberKind::Agent && is_crashed();
-        is_one.then(|| (bridge, ended.name.to_string(), ended.session))
-    });
+    let dead: Vec<_> =
+        state.departed().filter(|ended| ended.departure == Departure::Dead).collect();
+    let crashed: BTreeSet<_> = crashed.iter().map(|ended| ended.session).collect();
+    let is_one =
+        |ended: &EndedSession| ended.kind == MemberKind::Agent && crashed.contains(&ended.session);
+    if !dead.iter().any(|ended| is_one(ended)) {
+        return Vec::new();
+    }
+    let last_by: BTreeMap<_, _> = state.tasks().map(|task| (task.session, &task.by)).collect();
+    let of_bridge =
+        dead.iter().enumerate().filter(|(_, ended)| is_one(ended)).map(|(at, ended)| {
+            let bridge = bridge_of(ended, &dead[..at], last_by.get(&ended.session).copied());
+            (bridge, ended.name.to_string(), ended.session)
+        });
     many(of_bridge)
+}
+
+/// Returns the dead bridge with which an agent ended, of those who died before it: the one that gave it work. Otherwise who finds a bridge
+/// dead records its end, and then that of its agents; only of bridges that died at once, whose agents were found later, nothing tells.
+fn bridge_of(
+    agent: &EndedSession,
+    before: &[&EndedSession],
+    by: Option<&Name>,
+) -> Option<SessionId> {
+    let bridges = || before.iter().rev().filter(|one| one.kind == MemberKind::Orchestrator);
+    if let Some(bridge) = bridges().find(|bridge| by == Some(&bridge.name)) {
+        return Some(bridge.session);
+    }
+    let last = bridges().next()?;
+    let are_several = bridges().nth(1).is_some_and(|other| other.at == last.at);
+    (agent.at == last.at || !are_several).then_some(last.session)
 }
 
 fn many(
@@ -79,9 +99,11 @@ fn many(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bus::event::{Event, Joined, Starting};
+    use crate::bus::event::{Entry, Event, Joined, Starting, TaskAssigned};
     use crate::bus::storage::LogPosition;
-    use crate::view::tests::{board, entry, joining, starting};
+    use crate::domain::ids::TaskId;
+    use crate::domain::time::Tick;
+    use crate::view::tests::{assigned, board, entry, joining, starting};
     use crate::view::{Board, Group};
 
     fn session(number: u64) -> SessionId {
@@ -153,5 +175,78 @@ mod tests {
         let ended = board.members.iter().filter(|row| row.group == Group::Ended);
         let is_told: Vec<_> = ended.map(|row| (row.name.as_str(), board.is_problem(row))).collect();
         assert!(is_told.iter().all(|(name, told)| *told == (*name != "lead")), "{is_told:?}");
+    }
+
+    #[test]
+    fn of_two_bridges_that_died_at_once_each_has_its_own_agents() {
+        let (mut state, mut seq) = (State::default(), 0);
+        let mut happens = |tick_ms: u64, event| {
+            seq += 1;
+            let at = Tick { boot: 1, ms: tick_ms };
+            state.apply(&Entry { tick: at, ..entry(seq, event) }, &[0], LogPosition::default());
+        };
+        for (bridge, name) in [(1, "lead"), (2, "other")] {
+            let joined = Joined { kind: MemberKind::Orchestrator, ..joining(bridge, name) };
+            happens(1, Event::MemberJoined(joined));
+        }
+        // Those of the first have work of it, and those of the second none.
+        for number in 10..18 {
+            let (own, bridge) = (session(number), session(1 + number % 2));
+            let name = format!("a{number}");
+            let starts = Starting { owner: bridge, ..starting(own, &name) };
+            happens(1, Event::MemberStarting(starts));
+            if number % 2 == 0 {
+                let task = assigned(TaskId::from_bits(number), own, &name, None);
+                let by = Name::parse("lead").unwrap();
+                happens(1, Event::TaskAssigned(TaskAssigned { by, ..task }));
+            }
+        }
+        let dead = |number| Event::MemberLeft {
+            session: session(number),
+            departure: Departure::Dead,
+            detail: None,
+            alive_ms: None,
+        };
+        let later = {
+            let mut state = state.clone();
+            for (number, tick_ms) in
+                [1, 2].map(|bridge| (bridge, 2)).into_iter().chain((10..18).map(|agent| (agent, 3)))
+            {
+                let at = Tick { boot: 1, ms: tick_ms };
+                state.apply(
+                    &Entry { tick: at, ..entry(100 + number, dead(number)) },
+                    &[0],
+                    LogPosition::default(),
+                );
+            }
+            state
+        };
+        let agents = |state: &State| {
+            let board = board(state, 200, true);
+            let shown = board.problems_beside_needs();
+            let rows = shown.iter().map(|(one, _)| (one.who().to_owned(), one.agents.join(" ")));
+            rows.collect::<Vec<_>>()
+        };
+        let of_lead = ("lead".to_owned(), "a10 a12 a14 a16".to_owned());
+        let unknown = ("team".to_owned(), "a11 a13 a15 a17".to_owned());
+        let rows = agents(&later);
+        assert!(rows.contains(&of_lead) && rows.contains(&unknown), "{rows:?}");
+        assert!(rows.contains(&("other".to_owned(), String::new())), "{rows:?}");
+        assert_eq!(rows.len(), 3, "{rows:?}");
+
+        // Found together, each bridge is recorded before its agents.
+        let order = [1, 10, 12, 14, 16, 2, 11, 13, 15, 17];
+        for number in order {
+            let at = Tick { boot: 1, ms: 2 };
+            state.apply(
+                &Entry { tick: at, ..entry(100 + number, dead(number)) },
+                &[0],
+                LogPosition::default(),
+            );
+        }
+        let of_other = ("other".to_owned(), "a11 a13 a15 a17".to_owned());
+        let rows = agents(&state);
+        assert!(rows.contains(&of_lead) && rows.contains(&of_other), "{rows:?}");
+        assert_eq!(rows.len(), 2, "{rows:?}");
     }
 }

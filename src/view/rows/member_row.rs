@@ -120,6 +120,9 @@ pub struct MemberRow {
     pub at_work_for_it: Vec<String>,
     /// When it was last active; when it left, if it has.
     pub last_active: Moment,
+    /// When something was last written in its name, also by the bridge of an orchestrator.
+    #[serde(skip)]
+    pub last_written: Moment,
     /// How long it has been live, or was.
     pub live_seconds: u64,
     /// Whether a script plays it.
@@ -217,7 +220,8 @@ impl MemberRow {
             leases: leases_of(state, session, now),
             owes: owed_by(state, session, now, texts),
             at_work_for_it: Vec::new(),
-            last_active: Moment(session.last_ms),
+            last_active: Moment(state.last_deed_ms(session, now)),
+            last_written: Moment(session.last_ms),
             live_seconds: seconds(session.since, now.tick),
             is_trial: state.has_played_a_trial(session.id),
             profile: session.profile.clone(),
@@ -316,6 +320,7 @@ impl MemberRow {
             owes: Vec::new(),
             at_work_for_it: Vec::new(),
             last_active: moment_of(ended.at, now),
+            last_written: moment_of(ended.at, now),
             live_seconds: seconds(ended.since, ended.at),
             is_trial: false,
             profile: past.map(|past| past.profile.clone()),
@@ -415,6 +420,13 @@ fn seconds(from: Tick, to: Tick) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bus::event::{Entry, Event, Joined, MessageSent, TaskAssigned};
+    use crate::bus::storage::LogPosition;
+    use crate::domain::ids::{MessageId, WorkflowId};
+    use crate::domain::messaging::{Audience, MessageKind};
+    use crate::domain::name::Name;
+    use crate::view::NoTexts;
+    use crate::view::tests::{assigned, entry, joining, starting};
 
     #[test]
     fn when_a_member_has_left_does_not_change_from_look_to_look() {
@@ -436,5 +448,40 @@ mod tests {
         check("idle", Group::Idle);
         check("gone", Group::Ended);
         assert!(Group::NeedsYou < Group::Working && Group::Idle < Group::Ended);
+    }
+
+    #[test]
+    fn what_its_bridge_writes_is_no_deed_of_an_orchestrator() {
+        let session = |number| SessionId(uuid::Uuid::from_u64_pair(0, number));
+        let (lead, agent) = (session(1), session(2));
+        let (mut state, mut seq) = (State::default(), 0);
+        let mut happens = |seconds: u32, event| {
+            seq += 1;
+            let (ts, ms) = (1_000 * i64::from(seconds), 1_000 * u64::from(seconds));
+            let tick = Tick { boot: 1, ms };
+            let entry = Entry { ts, tick, by: Some(lead), ..entry(seq, event) };
+            state.apply(&entry, &[0], LogPosition::default());
+            let now = Now { wall_ms: ts + 5_000, tick: Tick { boot: 1, ms: ms + 5_000 } };
+            let (live, used) = (state.session(lead).unwrap(), Spent::default());
+            let row = MemberRow::of(&state, live, (true, used), now, &mut NoTexts);
+            (row.last_active.0 / 1_000, row.last_written.0 / 1_000)
+        };
+        let joined = Joined { kind: MemberKind::Orchestrator, ..joining(1, "lead") };
+        assert_eq!(happens(10, Event::MemberJoined(joined)), (10, 10));
+        assert_eq!(happens(20, Event::MemberStarting(starting(agent, "ann"))), (10, 20));
+        let task = |number, workflow| {
+            let task = assigned(TaskId::from_bits(number), agent, "ann", workflow);
+            Event::TaskAssigned(TaskAssigned { by: Name::parse("lead").unwrap(), ..task })
+        };
+        assert_eq!(happens(30, task(1, None)), (30, 30));
+        assert_eq!(happens(40, task(2, Some(WorkflowId::from_bits(1)))), (30, 40));
+        assert_eq!(happens(50, Event::TaskStarted { id: TaskId::from_bits(1) }), (30, 50));
+        let reminder = {
+            let (id, from) = (MessageId::from_bits(9), Name::parse("lead").unwrap());
+            let sent = MessageSent::plain(id, from, Audience::All, "x");
+            Event::MessageSent(MessageSent { kind: MessageKind::Nudge, ..sent })
+        };
+        assert_eq!(happens(60, reminder), (30, 60), "the bridge reminds");
+        assert_eq!(happens(70, Event::AgentStirred { session: lead }), (70, 70), "it has called");
     }
 }

@@ -3,15 +3,15 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::member_row::{is_there, state_word};
+use super::member_row::{is_there, moment_of, state_word};
 use crate::bus::state::{State, Task};
 use crate::domain::ids::SessionId;
 use crate::domain::limits;
 use crate::domain::member::{Activity, Tools};
-use crate::domain::messaging::Author;
 use crate::domain::task::TaskStatus;
 use crate::domain::text::visible_letters::both_ends;
-use crate::view::{Moment, Spent, Texts, task_error};
+use crate::domain::time::Now;
+use crate::view::{Moment, Spent, Texts, by_whom, span, task_error};
 
 /// The words for a task's status.
 pub const TASK_STATUS_WORDS: [&str; 7] =
@@ -33,12 +33,38 @@ pub fn task_status(state: &State, task: &Task) -> &'static str {
     }
 }
 
+/// An agent that has left, while another has its name, or had it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct AgentLeft {
+    /// When it left, as far as that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Moment>,
+}
+
+impl AgentLeft {
+    /// Looks whether the agent of a task is another life of its name than the one that is here, or one of several that were.
+    fn of(state: &State, task: &Task, now: Now) -> Option<Self> {
+        if state.session(task.session).is_some() {
+            return None;
+        }
+        let of_name = || state.departed().filter(|ended| ended.name == task.agent);
+        let has_namesake = state.live(&task.agent).is_some()
+            || of_name().any(|ended| ended.session != task.session);
+        let own = of_name().find(|ended| ended.session == task.session);
+        let own = own.filter(|ended| ended.at.boot == now.tick.boot);
+        has_namesake.then(|| Self { at: own.map(|ended| moment_of(ended.at, now)) })
+    }
+}
+
 /// A task.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TaskRow {
     pub task_id: String,
     /// The agent that has it.
     pub agent: String,
+    /// Of an agent that has left while another has its name, or had it: when it left.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_left: Option<AgentLeft>,
     /// The agent's profile, if still known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
@@ -87,13 +113,14 @@ impl TaskRow {
     pub fn of(
         state: &State,
         task: &Task,
-        is_held: &dyn Fn(SessionId) -> bool,
+        (is_held, now): (&dyn Fn(SessionId) -> bool, Now),
         texts: &mut dyn Texts,
     ) -> Self {
         let error = task.error.as_ref();
         Self {
             task_id: task.id.to_string(),
             agent: task.agent.to_string(),
+            agent_left: AgentLeft::of(state, task, now),
             profile: state.profile_of(task).map(str::to_owned),
             host: task.host.clone(),
             assigned_by: task.by.to_string(),
@@ -126,6 +153,15 @@ impl TaskRow {
         }
     }
 
+    /// Says which life of its agent's name has it, if that is another than the one that is here, or one of several that were.
+    pub fn life_in_words(&self, now: Moment) -> Option<String> {
+        let left = self.agent_left?;
+        Some(left.at.map_or_else(
+            || "left earlier".to_owned(),
+            |at| format!("left {} ago", span(i64::try_from(at.until(now)).unwrap_or(i64::MAX))),
+        ))
+    }
+
     /// Says that its agent is gone, if it is.
     pub fn gone_in_words(&self) -> Option<&'static str> {
         (self.agent_state.as_deref() == Some("gone"))
@@ -134,8 +170,7 @@ impl TaskRow {
 
     /// Returns who has cancelled it, or has asked for that, for a sentence.
     pub fn canceller(&self) -> Option<&str> {
-        let by = self.cancelled_by.as_deref()?;
-        Some(if by == Author::HUMAN { "the user" } else { by })
+        self.cancelled_by.as_deref().map(by_whom)
     }
 
     /// Says who has cancelled it, or has asked for that, if that is known and does not stand in its error.
@@ -175,5 +210,45 @@ fn agent_state(
             (task.status == TaskStatus::Running).then_some(word)
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::bus::event::Event;
+    use crate::bus::state::State;
+    use crate::bus::storage::LogPosition;
+    use crate::domain::ids::{SessionId, TaskId};
+    use crate::domain::member::Departure;
+    use crate::view::tests::{assigned, board, entry, starting};
+
+    #[test]
+    fn of_two_lives_of_a_name_the_task_of_the_one_that_left_says_so() {
+        let mut state = State::default();
+        let mut seq = 0;
+        let mut happens = |event| {
+            seq += 1;
+            state.apply(&entry(seq, event), &[0], LogPosition::default());
+            let rows = board(&state, seq, true).tasks;
+            let lives = rows.iter().map(|row| row.life_in_words(crate::view::Moment(120_000)));
+            lives.collect::<Vec<_>>()
+        };
+        let session = |number| SessionId(uuid::Uuid::from_u64_pair(0, number));
+        let task = |number| {
+            Event::TaskAssigned(assigned(TaskId::from_bits(number), session(number), "ben", None))
+        };
+        let left = |number| Event::MemberLeft {
+            session: session(number),
+            departure: Departure::Stopped,
+            detail: None,
+            alive_ms: None,
+        };
+        happens(Event::MemberStarting(starting(session(1), "ben")));
+        assert_eq!(happens(task(1)), [None]);
+        assert_eq!(happens(left(1)), [None], "there was no other ben");
+        let first = Some("left 2 min ago".to_owned());
+        happens(Event::MemberStarting(starting(session(2), "ben")));
+        assert_eq!(happens(task(2)), [first.clone(), None]);
+        assert_eq!(happens(left(2)), [first.clone(), first]);
     }
 }

@@ -6,9 +6,17 @@ use crate::view::{Moment, Spent};
 /// Stands for tokens or a cost that an agent has not reported.
 pub const NOT_REPORTED: &str = "–";
 
+/// What the user is called in a sentence that says who did something. In addresses and in JSON it is `human`.
+pub const USER: &str = "the user";
+
+/// Names in a sentence who did something, as events and rows have it.
+pub fn by_whom(by: &str) -> &str {
+    if by == Author::HUMAN { USER } else { by }
+}
+
 /// Names the user who has answered in the client of an orchestrator, rather than at the command line or in a window.
 pub fn human_in(orchestrator: &str) -> String {
-    format!("{} (in {orchestrator})", Author::HUMAN)
+    format!("{USER} (in {orchestrator})")
 }
 
 /// Returns how long ago a moment was, in at most four columns.

@@ -443,7 +443,7 @@ fn a_disagreement_and_the_end_of_a_thread_are_steps() {
             "round 2 of the disagreement",
             "cay is asked to decide the disagreement",
             "the user is asked to decide the disagreement",
-            &format!("the disagreement is decided by human with {}", id(3)),
+            &format!("the disagreement is decided by the user with {}", id(3)),
             "its thread is resolved by ben: \"we do it\"",
         ]
     );

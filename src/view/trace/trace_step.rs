@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::domain::text::listed::listed;
-use crate::view::Moment;
+use crate::view::{Moment, by_whom};
 
 /// A step of an exchange that is no message.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -79,7 +79,7 @@ pub enum TraceStepKind {
 impl TraceStep {
     /// Returns what happened as a sentence without its subject's id.
     pub fn in_words(&self) -> String {
-        let by = self.by.as_deref().unwrap_or("the bridge");
+        let by = by_whom(self.by.as_deref().unwrap_or("the bridge"));
         let to = self.to.join(", ");
         let with = self.message_id.as_ref().map(|id| format!(" with {id}")).unwrap_or_default();
         match self.kind {

@@ -389,7 +389,7 @@ async fn files_of_a_repository_cannot_delay_the_overview() {
     let began = std::time::Instant::now();
     let shown = overview(&stage, stage.project()).await;
     let took = began.elapsed();
-    assert!(shown.contains("unknown, a file of theirs cannot be read: Claude Code"), "{shown}");
+    assert!(shown.contains("unknown, see `cli-team-bridge doctor`: Claude Code"), "{shown}");
     // Five such files took over twenty seconds.
     assert!(took < std::time::Duration::from_secs(10), "{took:?}");
 }

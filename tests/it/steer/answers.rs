@@ -81,12 +81,14 @@ async fn an_agent_goes_on_with_the_answer_of_the_person() {
     let by_human = |answer: &Value| answer["by"] == "human" && answer.get("name").is_none();
     assert!(answers.iter().all(by_human), "{answers:?}");
     let log = done(&stage, &["log", "--kind", "permission"]).await;
-    assert!(log.contains("human denies cay: execute \"make \\u{1b}[31mall\""), "{log}");
+    assert!(log.contains("the user denies cay: execute \"make \\u{1b}[31mall\""), "{log}");
 
     let late = failed(&stage, &["allow", &id]).await;
     assert_eq!(
         late,
-        format!("error: the question `{id}` was already answered: denied from now on by human\n")
+        format!(
+            "error: the question `{id}` was already answered: denied from now on by the user\n"
+        )
     );
     lead.close().await;
     stage.check_nobody_is_left();
@@ -104,7 +106,7 @@ async fn of_two_people_who_answer_at_once_one_wins_and_the_other_is_told() {
     assert_eq!(codes, [Some(0), Some(1)], "{one:?} {other:?}");
     let (winner, loser) = if one.0 == Some(0) { ("allow_once", other) } else { ("reject", one) };
     let word = if winner == "reject" { "denied" } else { "allowed this once" };
-    assert!(loser.1.contains(&format!("was already answered: {word} by human")), "{loser:?}");
+    assert!(loser.1.contains(&format!("was already answered: {word} by the user")), "{loser:?}");
     assert_eq!(stage.events_of("permission_answered").len(), 1);
     let option = if winner == "reject" { "reject_once" } else { winner };
     assert_eq!(lead.done(&task).await, option);
@@ -139,7 +141,7 @@ async fn a_step_begins_with_the_approval_of_the_person_and_not_without() {
     assert!(over.to_string().contains("refused by the user: not yet"), "{over}");
     assert_eq!(stage.events_of("step_started").len(), 1);
     let log = done(&stage, &["log", "--kind", "workflow"]).await;
-    assert!(log.contains("human approves step yes"), "{log}");
+    assert!(log.contains("the user approves step yes"), "{log}");
     let late = failed(&stage, &["allow", id]).await;
     assert!(late.contains("waits for approval; the workflow "), "{late}");
     lead.close().await;

@@ -28,7 +28,7 @@ async fn an_agent_stops_and_the_command_says_when_it_has() {
     let told = told.iter().find(|message| message["kind"] == "shutdown").unwrap();
     assert!(told["body"]["text"].as_str().unwrap().ends_with(r#": "wrong\nbranch""#), "{told}");
     let log = done(&stage, &["log", "--kind", "member"]).await;
-    assert!(log.contains("human stops ann"), "{log}");
+    assert!(log.contains("the user stops ann"), "{log}");
 
     let late = failed(&stage, &["stop", "ann"]).await;
     assert!(late.contains("`ann` has left the team (stopped)"), "{late}");

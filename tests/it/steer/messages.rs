@@ -140,7 +140,7 @@ async fn the_person_decides_what_two_members_disagree_about() {
         assert!(last.clone().any(|message| message["content"] == "a log it is"), "{thread}");
     }
     let shown = done(&stage, &["status"]).await;
-    assert!(shown.contains("decided by human with msg-"), "{shown}");
+    assert!(shown.contains("decided by the user with msg-"), "{shown}");
     let found = done(&stage, &["search", "log it is"]).await;
     assert!(found.contains("human"), "{found}");
     ann.close().await;

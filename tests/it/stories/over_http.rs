@@ -91,7 +91,10 @@ async fn programs_propose_ask_wait_and_disagree_and_the_user_decides() {
     assert_eq!((&decided["how"], &decided["words"]), (&json!("decided"), &json!("One log.")));
     let (exit, said) = stage.ended(&["messages", "--decided", "--project", project], None).await;
     assert_eq!(exit.code, Some(0), "{said}");
-    assert!(said.contains("human decided between ") && said.contains(": \"One log.\"\n"), "{said}");
+    assert!(
+        said.contains("the user decided between ") && said.contains(": \"One log.\"\n"),
+        "{said}"
+    );
     assert!(said.contains(&format!("cli-team-bridge messages --thread {first}")), "{said}");
     let thread = ann.get(&format!("/messages/conversation/{first}"), 200).await;
     assert!(thread.to_string().contains("One log."), "{thread}");

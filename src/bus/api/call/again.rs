@@ -16,17 +16,19 @@ impl Call {
     /// most, so that it is on record before its owner is reminded.
     pub(super) async fn note_activity(&mut self) {
         let (bus, session) = (self.membership.bus(), self.membership.session());
-        let now_ms = bus.now().wall_ms;
+        let now = bus.now();
         let (last_ms, lease_ms) = bus.look(|state| {
             let (live, lease_ms) = (state.session(session), state.shortest_lease_ms(session));
-            // What keeps a claim of an orchestrator is not what its bridge writes.
-            let last_ms =
-                live.map(|live| if lease_ms.is_some() { live.sign_ms() } else { live.last_ms });
+            // What its bridge writes is no sign of an orchestrator, and of its claims only what counts as one.
+            let last_ms = live.map(|live| match lease_ms {
+                Some(_) => live.sign_ms(),
+                None => state.last_deed_ms(live, now),
+            });
             (last_ms, lease_ms)
         });
         let of_lease = lease_ms.map_or(Duration::MAX, |ms| Duration::from_millis(ms / 3));
         let every = wait_times::RECORD_SIGN_OF_LIFE.min(of_lease);
-        let silent_ms = last_ms.and_then(|last_ms| u64::try_from(now_ms - last_ms).ok());
+        let silent_ms = last_ms.and_then(|last_ms| u64::try_from(now.wall_ms - last_ms).ok());
         let is_due = silent_ms.is_some_and(|silent_ms| Duration::from_millis(silent_ms) >= every);
         if is_due && let Err(error) = self.ask(Operation::Stir(session)).await {
             tracing::debug!("failed to record the activity of {}: {error}", self.membership.name());

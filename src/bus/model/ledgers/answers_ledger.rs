@@ -12,6 +12,8 @@ use crate::domain::name::Name;
 struct Owed {
     from: Name,
     to: BTreeSet<Name>,
+    /// Whether it is with one member at a time: whoever gets it next has the whole time.
+    is_queued: bool,
     reminders: u32,
     /// Whether it was answered, expired, or is awaited no longer.
     is_over: bool,
@@ -44,6 +46,12 @@ impl AnswersLedger {
                 if let Some(owed) = self.owed.get_mut(id) {
                     owed.to.remove(member);
                     owed.is_over |= owed.to.is_empty();
+                }
+            }
+            Event::MessageAddressed { id, to } => {
+                if let Some(owed) = self.owed.get_mut(id).filter(|owed| owed.is_queued) {
+                    owed.to.extend(to.named().iter().cloned());
+                    (owed.reminders, owed.is_over) = (0, false);
                 }
             }
             Event::MessageReminded { id } => {
@@ -80,11 +88,11 @@ impl AnswersLedger {
             owed.is_over = true;
         }
         let awaits = more.is_some_and(|more| more.response_seconds.is_some());
-        if let (true, Some(from)) = (awaits, sent.from.member()) {
-            let copies = &more.expect("it awaits an answer").mentions;
+        if let (Some(more), Some(from)) = (more.filter(|_| awaits), sent.from.member()) {
+            let (copies, is_queued) = (&more.mentions, more.queue);
             let debtors = sent.to.named().iter().filter(|name| !copies.contains(name));
             let to = debtors.cloned().collect();
-            let owed = Owed { from: from.clone(), to, reminders: 0, is_over: false };
+            let owed = Owed { from: from.clone(), to, is_queued, reminders: 0, is_over: false };
             self.owed.insert(sent.id.clone(), owed);
         }
     }

@@ -1,5 +1,6 @@
 //! What the person at the command line asks for: it is done as an orchestrator's wish is, and says that the person asked.
 
+use super::workflows::Led;
 use super::*;
 use crate::bus::event::{PermissionAsked, Question, StepApproved};
 use crate::bus::rules::{
@@ -331,7 +332,10 @@ fn a_workflow_is_cancelled_with_or_without_a_leader() {
     let (led, left) = (team.asking_workflow(), team.asking_workflow());
     let asked =
         Event::WorkflowCancelAsked { id: led.clone(), by: name("orchestrator"), human: true };
-    assert_eq!(team.wish(HumanWish::CancelWorkflow(led)), [asked]);
+    assert_eq!(team.wish(HumanWish::CancelWorkflow(led.clone()))[0], asked);
+    let workflow = team.world.state.workflow(&led).unwrap();
+    assert_eq!(workflow.status, WorkflowStatus::Cancelled, "no step of it has begun");
+    assert_eq!(workflow.steps[0].why.as_deref(), Some("the workflow was cancelled by the user"));
     team.world.leave(team.lead);
     team.wish(HumanWish::CancelWorkflow(left.clone()));
     let workflow = team.world.state.workflow(&left).unwrap();
@@ -433,4 +437,17 @@ fn the_log_and_the_state_hold_no_secret() {
     let state = serde_json::to_string(&team.world.state).unwrap();
     assert!(!line.contains(&secret) && !line.contains(&secret[4..]));
     assert!(!state.contains(&secret) && !state.contains(&secret[4..]));
+}
+
+#[test]
+fn the_steps_of_a_cancelled_workflow_that_never_began_say_who_cancelled_it() {
+    let mut led = Led::new();
+    let begin = led.begin("a");
+    led.world.ask(led.lead, begin);
+    led.world.ask(led.lead, Operation::CancelWorkflow(led.id.clone()));
+    let workflow = led.world.state.workflow(&led.id).unwrap();
+    assert_eq!((workflow.status, led.step("a")), (WorkflowStatus::Running, StepStatus::Running));
+    assert_eq!(led.step("b"), StepStatus::Cancelled);
+    let why = workflow.steps[1].why.as_deref();
+    assert_eq!(why, Some("the workflow was cancelled by orchestrator"));
 }

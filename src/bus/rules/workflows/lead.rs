@@ -1,7 +1,7 @@
 //! Creating a workflow, resuming it, and cancelling it.
 
 use super::lookups::{leader, led_by_another, unended};
-use super::steps::moved;
+use super::steps::{moved, write_end_if_over};
 use crate::bus::event::{Created, Event, Resumed};
 use crate::bus::rules::asker::Asker;
 use crate::bus::rules::command::NewWorkflow;
@@ -72,8 +72,27 @@ pub(in crate::bus::rules) fn cancel(
     writer.push(Event::WorkflowCancelAsked { id: id.clone(), by: name, human: by.is_human() });
     if workflow.owner.is_none() {
         cancel_interrupted(writer, by, workflow);
+    } else {
+        cancel_unbegun(writer, by, workflow);
     }
     Ok(())
+}
+
+/// Ends the steps of a workflow that have not begun: its bridge, which ends the others, does not know who has cancelled it. Of very many,
+/// it ends the rest.
+fn cancel_unbegun(writer: &mut Writer<'_>, by: Asker<'_>, workflow: &Workflow) {
+    let mut after = workflow.clone();
+    after.cancel_asked = true;
+    let steps = workflow.steps.iter();
+    let unbegun =
+        steps.filter(|step| matches!(step.status, StepStatus::Waiting | StepStatus::Asking));
+    for step in unbegun.take(limits::MOVES_AT_ONCE) {
+        let why = format!("the workflow was cancelled by {}", by.in_words());
+        let event = moved(&workflow.id, &step.plan.name, &StepMove::Cancel(why));
+        after.apply_step_event(&event, writer.now.wall_ms);
+        writer.push(event);
+    }
+    write_end_if_over(writer, &after);
 }
 
 /// Ends a workflow without a leader.

@@ -156,7 +156,7 @@ fn write_moves(
 }
 
 /// Ends a workflow whose steps have all ended.
-fn write_end_if_over(writer: &mut Writer<'_>, after: &Workflow) {
+pub(super) fn write_end_if_over(writer: &mut Writer<'_>, after: &Workflow) {
     let steps = after.steps.iter().map(|step| step.status);
     if let Some(status) = outcome(steps, after.cancel_asked) {
         write_ended(writer, after, status);

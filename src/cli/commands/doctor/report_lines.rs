@@ -2,11 +2,18 @@
 
 use console::Style;
 
+use crate::cli::output::wrapped;
 use crate::doctor::{Finding, Level, Report, Subject};
 use crate::domain::text::counted::counted;
 
-/// Returns the lines of a report.
-pub(super) fn of(report: &Report, colours: bool) -> Vec<String> {
+/// The fewest columns beside the names of the checks in which a text is still read well.
+const LEAST_COLUMNS: usize = 24;
+
+/// The indent of what goes on below the name of a check where there are fewer.
+const NARROW_INDENT: usize = 6;
+
+/// Returns the lines of a report, broken between words where they would be longer than this many columns.
+pub(super) fn of(report: &Report, colours: bool, columns: Option<usize>) -> Vec<String> {
     let width = report.findings.iter().map(|finding| finding.check.len()).max().unwrap_or(0);
     let mut lines = Vec::new();
     let mut last: Option<&Subject> = None;
@@ -18,19 +25,49 @@ pub(super) fn of(report: &Report, colours: bool) -> Vec<String> {
             lines.push(bold(&finding.subject.to_string(), colours));
             last = Some(&finding.subject);
         }
-        lines.extend(of_finding(finding, width, colours));
+        lines.extend(of_finding(finding, width, colours, columns));
     }
     lines.push(String::new());
-    lines.push(summary(report));
+    let summary = summary(report);
+    match columns {
+        Some(columns) => lines.extend(wrapped(&summary, columns)),
+        None => lines.push(summary),
+    }
     lines
 }
 
-fn of_finding(finding: &Finding, width: usize, colours: bool) -> Vec<String> {
+fn of_finding(
+    finding: &Finding,
+    width: usize,
+    colours: bool,
+    columns: Option<usize>,
+) -> Vec<String> {
     let level = if finding.is_fixed { Level::Ok } else { finding.level };
     let mark = tint(mark(level), level, colours);
-    let mut lines = vec![format!("  {mark} {:<width$}  {}", finding.check, finding.says)];
+    // The mark, the name of the check, and the spaces around them.
+    let before = "  ✓ ".chars().count() + width + "  ".len();
+    let (hang, room) = match columns {
+        Some(columns) if columns < before + LEAST_COLUMNS => (NARROW_INDENT, Some(columns)),
+        columns => (before, columns),
+    };
+    let rows = |text: &str, before: usize| match room {
+        Some(columns) => wrapped(text, columns.saturating_sub(before)),
+        None => vec![text.to_owned()],
+    };
+    let indent = |before: usize| " ".repeat(before);
+    let mut lines = Vec::new();
+    let first = format!("  {mark} {:<width$}", finding.check);
+    let mut says = rows(&finding.says, hang).into_iter();
+    if hang == before {
+        lines.extend(says.next().map(|row| format!("{first}  {row}")));
+    } else {
+        lines.push(first.trim_end().to_owned());
+    }
+    lines.extend(says.map(|row| format!("{}{}", indent(hang), row.trim_start())));
     if let Some(remedy) = finding.remedy.as_ref().filter(|_| !finding.is_fixed) {
-        lines.push(format!("    {:<width$}  → {remedy}", ""));
+        let mut rows = rows(remedy, hang + "→ ".chars().count()).into_iter();
+        lines.extend(rows.next().map(|row| format!("{}→ {row}", indent(hang))));
+        lines.extend(rows.map(|row| format!("{}{}", indent(hang + 2), row.trim_start())));
     }
     lines
 }
@@ -85,8 +122,6 @@ fn bold(text: &str, colours: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
 
     fn finding(
@@ -95,16 +130,11 @@ mod tests {
         level: Level,
         remedy: Option<&str>,
     ) -> Finding {
-        Finding {
-            subject,
-            check,
-            level,
-            says: "is so".to_owned(),
-            remedy: remedy.map(str::to_owned),
-            fix: None,
-            is_fixed: false,
-            facts: BTreeMap::new(),
-        }
+        let mut finding = Finding::ok(&Subject::Bus, check, "is so");
+        finding.subject = subject;
+        finding.level = level;
+        finding.remedy = remedy.map(str::to_owned);
+        finding
     }
 
     #[test]
@@ -131,8 +161,43 @@ mod tests {
             "",
             "1 problem, 1 unknown, 1 fixed; 0 ok.",
         ];
-        assert_eq!(of(&report, false), expected);
-        assert!(of(&report, true)[6].contains("\u{1b}[31m✗"), "{:?}", of(&report, true));
+        assert_eq!(of(&report, false, None), expected);
+        assert!(
+            of(&report, true, None)[6].contains("\u{1b}[31m✗"),
+            "{:?}",
+            of(&report, true, None)
+        );
+    }
+
+    #[test]
+    fn lines_are_broken_between_words_and_go_on_below_their_beginning() {
+        let mut long = finding(Subject::Bus, "rights", Level::Problem, None);
+        long.says = "other users may read or change it".to_owned();
+        long.remedy = Some("run `chmod -R go= /a/long/path`, and then again".to_owned());
+        let report = Report { findings: vec![long] };
+        let wide = [
+            "bus",
+            "  ✗ rights  other users may read or",
+            "            change it",
+            "            → run `chmod -R go=",
+            "              /a/long/path`, and then",
+            "              again",
+            "",
+            "1 problem; 0 ok.",
+        ];
+        assert_eq!(of(&report, false, Some(38)), wide);
+        let narrow = [
+            "bus",
+            "  ✗ rights",
+            "      other users may read",
+            "      or change it",
+            "      → run `chmod -R go=",
+            "        /a/long/path`, and",
+            "        then again",
+            "",
+            "1 problem; 0 ok.",
+        ];
+        assert_eq!(of(&report, false, Some(28)), narrow);
     }
 
     #[test]

@@ -69,7 +69,8 @@ pub(crate) fn run(arguments: &DoctorArguments, judge_arguments: JudgeArguments) 
     if arguments.json {
         output::say(&format!("{:#}", report_json::of(&report)));
     } else {
-        for line in report_lines::of(&report, output::wants_colours_on_stdout()) {
+        let (colours, columns) = (output::wants_colours_on_stdout(), output::columns_of_stdout());
+        for line in report_lines::of(&report, colours, columns) {
             output::say_coloured(&line);
         }
     }

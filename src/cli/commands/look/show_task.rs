@@ -112,7 +112,7 @@ fn follow(bus: &mut Follower, id: &TaskId, bell: &Bell) -> Result<(), Failure> {
 fn gone(bus: &Follower, id: &TaskId) -> Option<&'static str> {
     let task = bus.state().task(id)?;
     let is_held = |session| bus.is_held(session);
-    TaskRow::of(bus.state(), task, &is_held, &mut NoTexts).gone_in_words()
+    TaskRow::of(bus.state(), task, (&is_held, bus.now()), &mut NoTexts).gone_in_words()
 }
 
 /// The most bytes that wait for the end of their word: then it is no word.

@@ -47,7 +47,8 @@ pub(crate) fn run(arguments: &TasksArguments) -> Result<(), Failure> {
         }
         return Ok(());
     };
-    let now = Moment(bus.now().wall_ms);
+    let looked = bus.now();
+    let now = Moment(looked.wall_ms);
     let held = held_sessions(&bus);
     let is_held = |session| held.contains(&session);
     let (state, texts) = bus.state_and_texts();
@@ -84,7 +85,8 @@ pub(crate) fn run(arguments: &TasksArguments) -> Result<(), Failure> {
     let mut rows: Vec<_> = fitting.take(arguments.last.saturating_add(1)).collect();
     let is_cut = rows.len() > arguments.last;
     rows.truncate(arguments.last);
-    let rows = rows.into_iter().map(|task| TaskRow::of(state, task, &is_held, &mut texts));
+    let rows =
+        rows.into_iter().map(|task| TaskRow::of(state, task, (&is_held, looked), &mut texts));
     let rows: Vec<_> = rows.collect();
     if arguments.place.json {
         print_json(&rows);

@@ -61,7 +61,7 @@ fn look(judge_arguments: JudgeArguments) -> Result<Overview, Failure> {
         directory: directory.as_deref(),
         judge_arguments,
     };
-    let clients = connected_clients::look(&places, started_in, &own, program);
+    let clients = connected_clients::look(&places, started_in, &own, program, variable);
     let broken = broken(&clients, &own, started_in);
     Ok(Overview {
         clients,

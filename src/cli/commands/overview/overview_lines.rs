@@ -40,7 +40,7 @@ fn clients(all: &[InstalledClient], broken: &[BrokenEntry]) -> Vec<String> {
         ("connected as a peer, which leads no team", titles(Connection::Joins)),
         ("connected by an entry that does not work", titles(Connection::Broken)),
         ("not connected", titles(Connection::NotConnected)),
-        ("unknown, a file of theirs cannot be read", titles(Connection::Unknown)),
+        ("unknown, see `cli-team-bridge doctor`", titles(Connection::Unknown)),
     ]);
     let wrong =
         |entry: &BrokenEntry| format!("{}: {}", entry.client, beginning(&entry.says, SHOWN));

@@ -14,7 +14,8 @@ pub(super) fn agents(agents: &[InstalledAgent], npm_folder: Option<&Path>) -> Ve
         let state = if agent.is_ready() {
             format!("ready, {}", login(agent))
         } else if let Some(program) = &off_path {
-            format!("its adapter is installed ({}), but not on PATH", program.shown())
+            let what = if agent.cli.name == agent.adapter.name { "it" } else { "its adapter" };
+            format!("{what} is installed ({}), but not on PATH", program.shown())
         } else if agent.cli.path.is_some() {
             format!(
                 "`{}` is installed, its adapter `{}` is not",

@@ -16,7 +16,8 @@ use crate::domain::wait_times;
 use crate::setup::clients::CLIENTS;
 use crate::setup::edits::config_edit::PROGRAM;
 use crate::setup::edits::entry_arguments::JudgeArguments;
-use crate::setup::installed_agents::{self, InstalledAgent};
+use crate::setup::edits::entry_variables::Values;
+use crate::setup::installed_agents::{self, InstalledAgent, how_to_add_to_path};
 use crate::setup::known_client::{Client, ClientFile, Places, Server, SwitchEffect};
 use crate::setup::local_entry::{self, LocalEntry};
 use crate::setup::setup_record::{Owner, ProgramCopy, Records};
@@ -128,7 +129,7 @@ pub(in crate::cli) fn run(
     }
     // An adapter may have been installed just now.
     let agents = installed_agents::look(&config, &places, &own, program, variable);
-    let mut end = session.end(chosen.is_empty(), &agents, &later_call());
+    let mut end = session.end(chosen.is_empty(), (&agents, npm_folder), &later_call());
     // The step after a client was set up is no use while its own settings switch the entry off.
     if let Some(turn_on) = session.turn_on(&places)
         && let Some(next) = &mut end.next
@@ -350,13 +351,20 @@ impl Session {
     fn turn_on(&self, places: &Places) -> Option<String> {
         let ready = CLIENTS.iter().find(|client| Some(client.title) == self.ready)?;
         let directories: Vec<_> = self.directory.iter().cloned().collect();
-        let switches = switches::find(ready, places, self.project.as_deref(), &directories);
+        let value = |name: &str| std::env::var(name).ok();
+        let values = Values { variable: &value, workspace: self.project.as_deref() };
+        let switches = switches::find(ready, places, self.project.as_deref(), &directories, values);
         let off = switches.into_iter().find(|switch| switch.effect == SwitchEffect::Off)?;
         Some(off.remedy)
     }
 
     /// Returns how it has ended. `call` is how the user calls this program later.
-    fn end(&self, has_no_client: bool, agents: &[InstalledAgent], call: &str) -> SetupEnd {
+    fn end(
+        &self,
+        has_no_client: bool,
+        agents: (&[InstalledAgent], Option<&Path>),
+        call: &str,
+    ) -> SetupEnd {
         let all = self.refused.join("\n  ");
         let failure = (!self.refused.is_empty())
             .then(|| Failure::from(format!("not everything could be set up:\n  {all}")));
@@ -404,13 +412,20 @@ fn refusals<'a>(entries: impl IntoIterator<Item = &'a LocalEntry>) -> Vec<String
 }
 
 /// Returns the step after a client was set up.
-fn next_step(client: &str, place: &str, agents: &[InstalledAgent]) -> String {
+fn next_step(
+    client: &str,
+    place: &str,
+    (agents, npm_folder): (&[InstalledAgent], Option<&Path>),
+) -> String {
+    let mut off_path = agents.iter().filter_map(|agent| agent.off_path(npm_folder));
     match first_request(agents) {
         FirstRequest::Say(say) => format!("next: start {client} in {place}, and say: {say}"),
         FirstRequest::LogIn(how) => format!("next: {how}. Then start {client} in {place}."),
-        FirstRequest::Install => format!(
-            "next: install one of the agents above, and log in. Then start {client} in {place}."
-        ),
+        FirstRequest::Install => {
+            let step = off_path.next().map(|program| how_to_add_to_path(&program));
+            let step = step.as_deref().unwrap_or("install one of the agents above, and log in");
+            format!("next: {step}. Then start {client} in {place}.")
+        }
     }
 }
 

@@ -43,9 +43,25 @@ fn started(arguments: &[String]) -> Result<StartedServer, String> {
     Ok(StartedServer { role, project })
 }
 
+/// Knows `${HOME}`.
+fn expanded(text: &str) -> Expanded {
+    let form = text.split('/').next().unwrap_or_default().to_owned();
+    let (text, left) = match form.as_str() {
+        "${HOME}" => (text.replace("${HOME}", "/h"), None),
+        "$not_set" => (text.to_owned(), Some(Left::NotSet(form))),
+        "$unknown" => (text.to_owned(), Some(Left::NotKnown(form))),
+        _ if form.starts_with('$') => (text.to_owned(), Some(Left::NotExpanded(form))),
+        _ => (text.to_owned(), None),
+    };
+    Expanded { text, left }
+}
+
 fn judged(files: Vec<ExaminedFile>) -> Vec<Finding> {
-    let is_executable =
-        |program: &str| program.ends_with("/cli-team-bridge") && !program.starts_with("/gone/");
+    let is_executable = |program: &str| {
+        program.ends_with("/cli-team-bridge")
+            && !program.starts_with("/gone/")
+            && !program.starts_with('$')
+    };
     let judge_program = |program: &str| match program {
         "/project/bin/cli-team-bridge" => Err(EntryFault::ProjectsProgram),
         "/shared/cli-team-bridge" => Err(EntryFault::OthersProgram),
@@ -56,6 +72,7 @@ fn judged(files: Vec<ExaminedFile>) -> Vec<Finding> {
         judge_brought: &judge_program,
         own: "/own/cli-team-bridge",
         judge_arguments: started,
+        expand: &expanded,
         is_directory: &|path| path == Path::new("/p"),
     };
     judge(&client(files), &programs)
@@ -152,6 +169,7 @@ fn an_entry_whose_program_has_moved_is_mended_by_setup_and_its_permissions_are_n
             is_executable: &|program| program.starts_with("/own/"),
             judge_brought: &|_| Ok(()),
             judge_arguments: started,
+            expand: &expanded,
             is_directory: &|_| true,
             own: "/own/cli-team-bridge",
         };
@@ -280,6 +298,7 @@ fn a_plugin_is_enough_and_an_entry_beside_it_is_one_too_many() {
             is_executable: &|_| true,
             judge_brought: &|_| Ok(()),
             judge_arguments: started,
+            expand: &expanded,
             is_directory: &|_| true,
             own: "/own/cli-team-bridge",
         };
@@ -298,6 +317,7 @@ fn a_file_that_cannot_be_read_is_a_problem() {
         written: Err(Unreadable {
             why: "it does not parse".to_owned(),
             remedy: "correct /f.json".to_owned(),
+            is_unused: false,
         }),
         opening: None,
     };
@@ -339,4 +359,28 @@ fn what_lets_setup_change_a_file_comes_before_setup() {
     let gone = Some(json!({ "command": "/gone/cli-team-bridge" }));
     let corrected = format!("{both}, which sets its program to `/own/cli-team-bridge`");
     assert_eq!(remedy(vec![closed(servers(gone))], "entry"), corrected);
+}
+
+#[test]
+fn a_command_is_judged_as_it_is_after_the_clients_own_expansion() {
+    let check = |command: &str, level: Level, says: &str| {
+        let entry = json!({ "command": command, "args": ["orchestrator"], "timeout": 150_000 });
+        let findings = judged(vec![servers(Some(entry))]);
+        let found = (findings.len(), findings[0].level, findings[0].says.as_str());
+        assert_eq!(found, (1, level, says), "{command}");
+    };
+    let path = "cli-team-bridge";
+    check(&format!("${{HOME}}/{path}"), Level::Ok, "/f.json starts `/h/cli-team-bridge`");
+    for (form, level, why) in [
+        ("$x", Level::Problem, "in which Claude Code does not expand `$x`"),
+        ("$not_set", Level::Unknown, "in which `$not_set` is not set here"),
+        ("$unknown", Level::Unknown, "and only Claude Code knows what `$unknown` stands for"),
+    ] {
+        let says = format!("/f.json starts `{form}/{path}`, {why}");
+        check(&format!("{form}/{path}"), level, &says);
+    }
+    let says = "the entry `bridge` in /f.json starts `$unknown`, and only Claude Code knows what `$unknown` stands for";
+    check("$unknown", Level::Unknown, says);
+    let says = "the entry `bridge` in /f.json starts another program: `$x`";
+    check("$x", Level::Problem, says);
 }

@@ -36,6 +36,7 @@ fn a_value_of_the_entry_with_which_it_is_not_started_is_named() {
         (json!({ "timeout": 0 }), [true, false, true, true]),
         (json!({ "timeout": -5 }), [true, false, true, true]),
         (json!({ "timeout": "x" }), [true, false, true, true]),
+        (json!({ "timeout": 1500.5 }), [true, false, false, false]),
         (json!({ "timeout": 150_000 }), [false; 4]),
         (json!({ "timeout": 2_147_483_647 }), [false; 4]),
         (json!({ "timeout": 2_147_483_648_u32 }), [false, false, true, true]),
@@ -49,6 +50,27 @@ fn a_value_of_the_entry_with_which_it_is_not_started_is_named() {
         (json!({ "bearer_token_env_var": "X" }), [false, true, false, false]),
     ] {
         assert_eq!(all.map(|client| off(client, fields.clone())), expected, "{fields}");
+    }
+}
+
+/// As their code looks for a name in it.
+#[test]
+fn a_text_in_the_place_of_the_list_of_hidden_tools_hides_those_whose_names_are_in_it() {
+    for (text, hidden) in
+        [("list_agents", 1), ("list_agents, send_message", 2), ("list_agent", 0), ("", 0)]
+    {
+        for client in ["gemini", "qwen"] {
+            let user = User::of(client);
+            let fields = json!({ "excludeTools": text });
+            user.write(&format!(".{client}/settings.json"), &servers(&fields));
+            let found = user.says();
+            assert_eq!(found.len(), usize::from(hidden > 0), "{client}: {found:?}");
+            if hidden > 0 {
+                assert_eq!(found[0].0, SwitchEffect::Partly);
+                let words = format!("hides {hidden} of the bridge's");
+                assert!(found[0].1.contains(&words), "{client}: {found:?}");
+            }
+        }
     }
 }
 
@@ -156,7 +178,13 @@ fn settings_in_the_directory_of_a_session_below_the_projects_count() {
         let home = |name: &str| (name == "HOME").then(|| user.base.path().into());
         let places = Places::read(home, false).unwrap();
         let directories = [below, project.clone()];
-        let found = find(named(client).unwrap(), &places, Some(&project), &directories);
+        let found = find(
+            named(client).unwrap(),
+            &places,
+            Some(&project),
+            &directories,
+            Values { variable: &variable, workspace: None },
+        );
         assert_eq!(found.len(), 1, "{client}: {found:?}");
         assert_eq!(found[0].effect, SwitchEffect::Off);
     }
@@ -177,8 +205,13 @@ fn in_codex_sessions(files: &[(&str, &str)], trusted: &str) -> [Vec<String>; 2] 
     let (project, home) = (user.project(), user.base.path());
     let places = Places::read(|name| (name == "HOME").then(|| home.into()), false).unwrap();
     [project.join("sub/deep"), project.clone()].map(|session| {
-        let all =
-            find(named("codex").unwrap(), &places, Some(&project), std::slice::from_ref(&session));
+        let all = find(
+            named("codex").unwrap(),
+            &places,
+            Some(&project),
+            std::slice::from_ref(&session),
+            Values { variable: &variable, workspace: None },
+        );
         let here = format!("(in a session in {})", session.display());
         let of_here = all
             .into_iter()
@@ -275,5 +308,45 @@ fn claude_code_asks_before_a_call_and_drops_a_file_with_a_wrong_value() {
         ));
         let found: Vec<_> = found.into_iter().map(|(_, says)| says).collect();
         assert_eq!(found, Vec::from_iter(expected), "{settings}");
+    }
+}
+
+/// As `codex mcp list` of 0.166 shows the servers of a trusted, an untrusted and an undecided project.
+#[test]
+fn codex_reads_no_entry_of_a_project_that_the_user_does_not_trust() {
+    let off = format!("[mcp_servers.bridge]\ncommand = '{COMMAND}'\nenabled = false\n");
+    let on = off.replace("false", "true");
+    let trust = |level: &str| format!("[projects.'@P']\ntrust_level = '{level}'\n");
+    let (yet, refused) = ("because you do not trust ~/p yet", "because you do not trust ~/p");
+    for (of_user, of_project, expected) in [
+        (String::new(), &on, Some((SwitchEffect::Partly, yet))),
+        (trust("untrusted"), &on, Some((SwitchEffect::Off, refused))),
+        (trust("trusted"), &on, None),
+        (
+            trust("trusted"),
+            &off,
+            Some((
+                SwitchEffect::Off,
+                "because of `mcp_servers.bridge.enabled = false` in ~/p/.codex/config.toml",
+            )),
+        ),
+        (format!("{on}{}", trust("untrusted")), &off, None),
+        (
+            format!("{off}{}", trust("untrusted")),
+            &on,
+            Some((
+                SwitchEffect::Off,
+                "because of `mcp_servers.bridge.enabled = false` in ~/.codex/config.toml",
+            )),
+        ),
+    ] {
+        let user = User::of("codex");
+        user.write(".codex/config.toml", &of_user);
+        user.write("p/.codex/config.toml", of_project);
+        let says = user.says();
+        let found = says.iter().map(|(effect, says, _)| (*effect, says.as_str()));
+        let found: Vec<_> = found.collect();
+        let fits = |(effect, words): (SwitchEffect, &str)| matches!(found[..], [(is, says)] if is == effect && says.ends_with(words));
+        assert!(expected.map_or(found.is_empty(), fits), "{of_user}: {found:?}");
     }
 }

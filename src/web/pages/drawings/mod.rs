@@ -1,6 +1,7 @@
 //! Drawings made on the server as SVG: who wrote to whom, who worked when, and the steps of a workflow. Each has a title, and the same
 //! in words below it.
 
+mod bar_labels;
 mod sequence_drawing;
 mod svg_parts;
 mod timeline_drawing;

@@ -3,9 +3,10 @@
 
 use maud::{Markup, html};
 
+use super::bar_labels::Room;
 use super::svg_parts::{at, cut, newest_drawing};
 use crate::domain::text::counted::counted;
-use crate::domain::text::visible_letters::quoted;
+use crate::domain::text::visible_letters::{beginning, quoted};
 use crate::domain::time::iso8601;
 use crate::view::{
     Board, DIED, MemberRow, Moment, NOT_TAKEN, REFUSED, StatusLook, Stretch, StretchKind, Trouble,
@@ -24,6 +25,10 @@ const NAMES: i64 = 150;
 const LEFT: i64 = 26;
 
 const WIDTH: i64 = 900;
+
+/// The columns up to which something is drawn.
+const DRAWN: i64 = LEFT + WIDTH + 20;
+
 const TOP: i64 = 30;
 const LANE: i64 = 46;
 
@@ -46,9 +51,6 @@ const STEPS: [i64; 12] = [
 /// The most letters of a prompt in words: as many as the widest bar has room for, as the name of a link has all that it shows.
 const WORDS: usize = 130;
 
-/// A label of fewer letters says nothing.
-const LEAST_LABEL: usize = 9;
-
 /// The scale of a drawing.
 #[derive(Clone, Copy)]
 struct Scale {
@@ -63,32 +65,36 @@ impl Scale {
     }
 }
 
-/// The columns of a letter: a little more than most need.
-const LETTER: i64 = 7;
-
-/// From where on a lane has room for the next label: a label that would stand in another is left out.
-#[derive(Default)]
-struct Free {
-    work: i64,
-    wait: i64,
-}
-
-/// Takes the room for a label from `x` on, of at most `width`. Returns the letters for which there is room; none if it is too little.
-fn room(free: &mut i64, x: i64, width: i64, text: &str) -> Option<usize> {
-    let letters = usize::try_from(width / LETTER).unwrap_or(0);
-    if x < *free || letters < LEAST_LABEL {
-        return None;
-    }
-    let used = text.chars().count().min(letters);
-    *free = x + LETTER * at(used + 1);
-    Some(letters)
-}
-
 /// Returns the stretches of a member by their beginning.
 fn in_lane<'a>(shown: &'a [Stretch], lane: &str) -> Vec<&'a Stretch> {
     let mut own: Vec<_> = shown.iter().filter(|one| one.member == lane).collect();
     own.sort_by_key(|one| one.from);
     own
+}
+
+/// Says whether a stretch stands in the lower row of its lane.
+fn is_below(stretch: &Stretch) -> bool {
+    matches!(stretch.kind, StretchKind::Wait { .. } | StretchKind::Asking)
+}
+
+/// Returns the room around the bar of a stretch, among those of its lane.
+fn room(own: &[&Stretch], index: usize, (scale, now): (Scale, Moment)) -> Room {
+    let ends = |stretch: &Stretch| {
+        (
+            scale.x(stretch.from),
+            scale.x(stretch.until.unwrap_or(now)).max(scale.x(stretch.from) + 3),
+        )
+    };
+    let (from, until) = ends(own[index]);
+    let is_of_row = |other: &&&Stretch| is_below(other) == is_below(own[index]);
+    let next = own[index + 1..].iter().find(is_of_row);
+    let mut before = own[..index].iter().filter(is_of_row);
+    Room {
+        from,
+        until,
+        edge: next.map_or(DRAWN, |next| ends(next).0),
+        is_in_another: before.any(|other| ends(other).1 > until),
+    }
 }
 
 /// Returns the stretches by their beginning, the newest first.
@@ -143,18 +149,18 @@ pub(in crate::web::pages) fn timeline_drawing(stretches: &[Stretch], board: &Boa
         (grid(scale, height))
         @for (index, lane) in lanes.iter().enumerate() {
             @let y = TOP + LANE * at(index);
-            line."l-grid" x1="0" x2=(LEFT + WIDTH + 20) y1=(y) y2=(y) {}
-            @let mut free = Free::default();
-            @for stretch in in_lane(shown, lane) { (bar(stretch, y, (scale, board.at), &mut free)) }
+            line."l-grid" x1="0" x2=(DRAWN) y1=(y) y2=(y) {}
+            @let own = in_lane(shown, lane);
+            @for (index, stretch) in own.iter().enumerate() { (bar(stretch, y, board.at, room(&own, index, (scale, board.at)))) }
         }
     };
     let title = format!("{} of the last {}", counted(lanes.len(), "member"), span(scale.ms));
     html! {
-        (newest_drawing(&title, &names(&lanes, board, height), (LEFT + WIDTH + 24, height), &content))
+        (newest_drawing(&title, &names(&lanes, board, height), (DRAWN + 4, height), &content))
         @for lane in &lanes {
             @if let Some((trouble, row)) = trouble_of(lane, board) { p.body { b { (lane) " is " (trouble.word()) } ": " (trouble.meaning_for(row.silent_in.as_deref())) "." } }
         }
-        p.empty { "A bar with a mark is work at a task, with how it ended (✓ ✗ -; ● goes on); one without a mark is a turn in which a member reads its messages; a dotted line is a wait for a message; ! is a question for permission." }
+        p.empty { "A high bar is work at a task, with how it ended where there is room for that (✓ ✗ -; ● goes on), in it or at its right; a low bar is a turn in which a member reads its messages; a dotted line is a wait for a message; ! is a question for permission." }
         details.body id="timeline-words" {
             summary { "The same in words, newest first" }
             ol { @for stretch in newest_first(shown) { li.small { (clock(stretch.from)) " " (in_words(stretch, board.at)) } } }
@@ -184,22 +190,20 @@ fn grid(scale: Scale, height: i64) -> Markup {
     }
 }
 
-fn bar(stretch: &Stretch, y: i64, (scale, now): (Scale, Moment), free: &mut Free) -> Markup {
-    let (from, until) = (scale.x(stretch.from), scale.x(stretch.until.unwrap_or(now)));
-    let width = (until - from).max(3);
+fn bar(stretch: &Stretch, y: i64, now: Moment, room: Room) -> Markup {
+    let (from, width) = (room.from, room.until - room.from);
     let words = in_words(stretch, now);
     match &stretch.kind {
         StretchKind::Work { task, words: prompt } => {
             let look = StatusLook::of(end_of_work(stretch).unwrap_or("running"));
-            let name = prompt.as_ref().unwrap_or(task);
-            let label = room(&mut free.work, from + 18, width - 24, name);
-            html! {
-                a href=(View::Task(task.clone()).path()) aria-label=(words) {
-                    title { (words) }
+            let label = room.marked(look.mark, prompt.as_ref().unwrap_or(task));
+            let link = html! {
+                a href=(View::Task(task.clone()).path()) aria-label=(name_of_work(stretch, task, prompt.as_deref(), now)) {
                     rect class={ "work " (tone(look.tone)) } x=(from) y=(y + 6) width=(width) height="19" rx="4" {}
-                    @if width > 16 { text class={ "t-bold t-" (tone(look.tone)) } x=(from + 6) y=(y + 20) { (look.mark) @if let Some(letters) = label { " " (cut(name, letters)) } } }
+                    @if let Some((x, label)) = label { text class={ "t-bold t-" (tone(look.tone)) } x=(x) y=(y + 20) { (label) } }
                 }
-            }
+            };
+            with_tooltip(&words, &link)
         }
         StretchKind::Reading { transcript } => {
             let tone = match (stretch.until, stretch.ended) {
@@ -207,25 +211,39 @@ fn bar(stretch: &Stretch, y: i64, (scale, now): (Scale, Moment), free: &mut Free
                 (Some(_), Some(REFUSED)) => "bad",
                 (Some(_), _) => "faint",
             };
-            html! {
+            let link = html! {
                 a href=(View::Task(transcript.clone()).path()) aria-label=(words) {
-                    title { (words) }
-                    rect class={ "work " (tone) } x=(from) y=(y + 6) width=(width) height="19" rx="4" {}
+                    rect class={ "work " (tone) } x=(from) y=(y + 12) width=(width) height="7" rx="2" {}
                 }
-            }
+            };
+            with_tooltip(&words, &link)
         }
         StretchKind::Wait { whom, for_user } => {
-            let label = format!("for {}", awaited(whom.as_deref(), *for_user));
-            let letters = room(&mut free.wait, from + 4, width - 6, &label);
+            let label = room.plain(&format!("for {}", awaited(whom.as_deref(), *for_user)));
             html! {
                 line.wait x1=(from) x2=(from + width) y1=(y + 41) y2=(y + 41) { title { (words) } }
-                @if let Some(letters) = letters { text."t-soft" x=(from + 4) y=(y + 37) { (cut(&label, letters)) } }
+                @if let Some((x, label)) = label { text."t-soft" x=(x) y=(y + 37) { (label) } }
             }
         }
         StretchKind::Asking => html! {
             rect.ask x=(from) y=(y + 27) width=(width) height="14" rx="3" { title { (words) } }
-            @if width > 12 { text."t-bold t-urgent" x=(from + 4) y=(y + 38) { "!" } }
+            @if width.min(room.edge - from) > 12 { text."t-bold t-urgent" x=(from + 4) y=(y + 38) { "!" } }
         },
+    }
+}
+
+/// Within a link, its tooltip would count as words that it shows.
+fn with_tooltip(words: &str, link: &Markup) -> Markup {
+    html! { g role="presentation" { title { (words) } (link) } }
+}
+
+/// Returns the name of the link to work. It begins with the words that stand in its bar, so that somebody can say them.
+fn name_of_work(stretch: &Stretch, task: &str, prompt: Option<&str>, now: Moment) -> String {
+    let (time, end) = (time_in_words(stretch, now), end_in_words(stretch));
+    let did = format!("{} worked at it for {time}{end}", stretch.member);
+    match prompt {
+        Some(prompt) => format!("{} ({did}; {task})", beginning(prompt, WORDS)),
+        None => format!("{task} ({did})"),
     }
 }
 
@@ -239,33 +257,42 @@ fn awaited(whom: Option<&str>, for_user: bool) -> &str {
     whom.unwrap_or(if for_user { "you" } else { "a message" })
 }
 
-fn in_words(stretch: &Stretch, now: Moment) -> String {
+/// Returns how long a stretch took, and whether it goes on.
+fn time_in_words(stretch: &Stretch, now: Moment) -> String {
     let time = stretch.from.until(stretch.until.unwrap_or(now));
-    let time = span(i64::try_from(time).unwrap_or(i64::MAX));
-    let member = &stretch.member;
     let goes_on = match (stretch.until, stretch.ended) {
         (None, _) => " so far",
         (Some(_), Some(DIED)) => ", until its process died",
         (Some(_), _) => "",
     };
+    format!("{}{goes_on}", span(i64::try_from(time).unwrap_or(i64::MAX)))
+}
+
+/// Returns how work has ended, behind a comma; nothing if it goes on.
+fn end_in_words(stretch: &Stretch) -> String {
+    end_of_work(stretch).map(|end| format!(", {end}")).unwrap_or_default()
+}
+
+fn in_words(stretch: &Stretch, now: Moment) -> String {
+    let time = time_in_words(stretch, now);
+    let member = &stretch.member;
     match &stretch.kind {
         StretchKind::Work { task, words } => {
-            let end = end_of_work(stretch).map(|end| format!(", {end}")).unwrap_or_default();
             let prompt = words.as_ref().map(|words| format!("{}, ", quoted(words, WORDS)));
             let prompt = prompt.unwrap_or_default();
-            format!("{member} worked at {prompt}{task} for {time}{goes_on}{end}")
+            format!("{member} worked at {prompt}{task} for {time}{}", end_in_words(stretch))
         }
         StretchKind::Reading { .. } => match stretch.ended {
             Some(REFUSED) => format!("{member} could not read its messages: its turn failed"),
             Some(NOT_TAKEN) => {
                 format!("{member} did not take its messages in {time}: they are unread again")
             }
-            _ => format!("{member} read its messages for {time}{goes_on}"),
+            _ => format!("{member} read its messages for {time}"),
         },
         StretchKind::Wait { whom, for_user } => {
             let awaited = awaited(whom.as_deref(), *for_user);
-            format!("{member} waited for {awaited} for {time}{goes_on}")
+            format!("{member} waited for {awaited} for {time}")
         }
-        StretchKind::Asking => format!("{member} waited for a permission for {time}{goes_on}"),
+        StretchKind::Asking => format!("{member} waited for a permission for {time}"),
     }
 }

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::small_parts::{clock, member_link, task_link, workflow_link};
 use crate::domain::text::counted::counted;
-use crate::view::{Decided, DecidedHow};
+use crate::view::{Decided, DecidedHow, by_whom};
 use crate::web::pages::View;
 
 /// Returns so many of them in sight, and the rest folded.
@@ -39,12 +39,13 @@ fn decided_row(row: &Decided) -> Markup {
         (None, true) => workflow_link(&row.id, "its workflow"),
         (None, _) => html! { @if let Some(task) = &row.task_id { (task_link(task)) } },
     };
+    let by = by_whom(&row.by);
     html! {
         li {
             div.letter-head {
                 span class=(class) aria-hidden="true" { (mark) } " "
-                b { (member_link(&row.by)) } " "
-                (row.who().strip_prefix(row.by.as_str()).unwrap_or_default().trim_start())
+                b { @if row.is_from_human() { (by) } @else { (member_link(&row.by)) } } " "
+                (row.who().strip_prefix(by).unwrap_or_default().trim_start())
                 span.when.soft { (clock(row.at)) }
             }
             p.letter-text dir="auto" { @if let Some(words) = &row.words { (words) } @else { (row.what(usize::MAX)) } }

@@ -29,7 +29,7 @@ fn task_row(task: &TaskRow, board: &Board) -> Markup {
     let state = task.state();
     html! {
         tr {
-            td.who { (member_link(&task.agent)) }
+            td.who { (member_link(&task.agent)) @if let Some(life) = task.life_in_words(board.at) { span.soft { (life) } } }
             td { (mark(StatusLook::of(state), state)) @if task.is_trial { " " span.tag { "trial" } } }
             td.nowrap { (task_link(&task.task_id)) }
             td.words {

@@ -53,6 +53,7 @@ pub(super) fn member(name: &str, group: Group, state: &str, doing: &str) -> Memb
         group,
         doing: doing.to_owned(),
         last_active: ago(20),
+        last_written: ago(20),
         live_seconds: 3_000,
         is_trial: false,
         profile: Some(name.to_owned()),
@@ -70,6 +71,7 @@ pub(super) fn task(id: &str, agent: &str, status: &str, prompt: &str) -> TaskRow
     TaskRow {
         task_id: id.to_owned(),
         agent: agent.to_owned(),
+        agent_left: None,
         profile: Some(agent.to_owned()),
         assigned_by: "lead".to_owned(),
         status: status.to_owned(),

@@ -335,7 +335,7 @@ fn what_was_decided_stands_beside_the_team_and_above_the_conversation() {
             decided.contains("Two &amp; no more.") && decided.contains("about: One &lt;log&gt;?")
         );
         assert!(decided.contains("<a href=\"thread-msg-1\">its thread</a>"), "{decided}");
-        assert!(decided.contains("<b>human</b> allowed ann"), "{decided}");
+        assert!(decided.contains("<b>the user</b> allowed ann"), "{decided}");
         assert!(
             decided.contains("execute &quot;make 0&quot;") && decided.contains("task-ann"),
             "{decided}"

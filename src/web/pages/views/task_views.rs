@@ -135,7 +135,7 @@ fn facts(task: &WholeTask) -> Markup {
         section.sheet id="facts" aria-labelledby="facts-heading" {
             h2 id="facts-heading" { "What is known" }
             dl.facts {
-                dt { "agent" } dd { (member_link(&row.agent)) @if let Some(profile) = &row.profile { " (" (profile) ")" } }
+                dt { "agent" } dd { (member_link(&row.agent)) @if let Some(profile) = &row.profile { " (" (profile) ")" } @if let Some(left) = &row.agent_left { ", which left " @if let Some(at) = left.at { (clock(at)) } @else { "earlier" } } }
                 dt { "assigned by" } dd { (member_link(&row.assigned_by)) }
                 @if let Some(id) = &row.workflow_id { dt { "workflow" } dd { (workflow_link(id, id)) } }
                 dt { "assigned" } dd { (clock(row.queued_at)) }

@@ -1,7 +1,7 @@
 //! `setup` after a setup: it adds what is missing and keeps the rest, and `--remove` says what it finds.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -30,12 +30,34 @@ async fn an_adapter_that_is_not_on_path_is_named_with_its_place_and_not_installe
     let arguments = ["--yes", "--install-agents"];
     let (is_done, said) = setup(&stage, &arguments).await;
     assert!(!is_done && said.contains("the adapter of codex is installed ("), "{said}");
-    assert!(said.matches(&line).count() == 2, "setup and the doctor below it say so: {said}");
+    let next = format!("next: {line}");
+    assert!(said.matches(&line).count() == 3, "setup and the doctor below it say so: {said}");
+    assert!(said.contains(&next), "nobody is told to start without it: {said}");
     assert!(!said.contains("run `npm install -g @agentclientprotocol/codex-acp`"), "{said}");
     let (is_done, said) = setup(&stage, &arguments).await;
-    assert!(is_done && said.matches(&line).count() == 2, "{said}");
+    assert!(is_done && said.matches(&line).count() == 3, "{said}");
     let called = fs::read_to_string(stage.home().join("npm-calls")).unwrap();
     assert_eq!(called.lines().count(), 1, "{called}");
+}
+
+/// Of these, the vendor's program is what the bridge starts.
+#[tokio::test]
+async fn an_agent_that_is_not_on_path_is_named_with_its_place() {
+    let npm = "#!/bin/sh\n[ \"$1\" = prefix ] && echo \"$HOME/global\"\n";
+    for agent in ["gemini", "qwen", "droid"] {
+        let stage = stage(&[("npm", npm)]);
+        let folder = stage.home().join("global/bin");
+        let program = folder.join(agent);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(&program, "#!/bin/sh\n").unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let (_, said) = setup(&stage, &["--yes", "--client", "claude-code"]).await;
+        let there = format!("is installed ({}), but not on PATH", program.display());
+        assert!(said.contains(&format!("it {there}")), "{said}");
+        assert!(said.contains(&format!("`{agent}` {there}")), "by the doctor: {said}");
+        let line = format!("next: add `export PATH={}:", folder.display());
+        assert!(said.contains(&line), "{said}");
+    }
 }
 
 #[tokio::test]

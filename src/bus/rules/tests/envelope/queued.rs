@@ -40,6 +40,33 @@ fn a_message_that_fits_nobody_waits_for_the_first_who_fits_and_then_its_deadline
 }
 
 #[test]
+fn whoever_gets_it_next_has_the_whole_time_and_all_reminders() {
+    let mut world = World::new();
+    let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
+    let id = world.send_with(a, "@storage", queue());
+    let remind = |world: &mut World, times: u32| {
+        for _ in 0..times {
+            world.pass(300_000);
+            let events = world.due();
+            let reminds = |event: &Event| matches!(event, Event::MessageReminded { .. });
+            assert!(events.iter().any(reminds), "{events:?}");
+        }
+    };
+    lane(&mut world, b);
+    world.due();
+    remind(&mut world, 2);
+    world.leave(b);
+    lane(&mut world, c);
+    world.due();
+    assert_eq!(world.unread("c"), std::slice::from_ref(&id));
+    assert_eq!(world.state.awaited_answer(&id).unwrap().to, [name("c")]);
+    remind(&mut world, limits::ANSWER_REMINDERS);
+    world.pass(300_000);
+    world.due();
+    assert_eq!(world.state.awaited_answer(&id), None);
+}
+
+#[test]
 fn what_waits_may_mention_others_who_get_a_copy_at_once() {
     let mut world = World::new();
     let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));

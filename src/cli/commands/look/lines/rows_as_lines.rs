@@ -52,7 +52,8 @@ pub(in crate::cli::commands::look) fn task(row: &TaskRow, now: Moment) -> Vec<St
     });
     let trial = if row.is_trial { " (trial)" } else { "" };
     let status = format!("{state}{}{trial}", by.unwrap_or_default());
-    vec![row.task_id.clone(), status, row.agent.clone(), time, usage, words]
+    let life = row.life_in_words(now).map(|life| format!(" ({life})")).unwrap_or_default();
+    vec![row.task_id.clone(), status, format!("{}{life}", row.agent), time, usage, words]
 }
 
 pub(in crate::cli::commands::look) fn request(row: &RequestRow, now: Moment) -> Vec<String> {

@@ -14,8 +14,9 @@ pub(in crate::cli::commands) fn of(task: &WholeTask, now: Moment) -> Vec<String>
     let row = &task.row;
     let profile = row.profile.as_ref().filter(|profile| **profile != row.agent);
     let profile = profile.map(|profile| format!(" ({profile})")).unwrap_or_default();
+    let life = row.life_in_words(now).map(|life| format!(", which {life}")).unwrap_or_default();
     let state = row.state().replace('_', " ");
-    let mut lines = vec![format!("{}  {state}  {}{profile}", row.task_id, row.agent)];
+    let mut lines = vec![format!("{}  {state}  {}{profile}{life}", row.task_id, row.agent)];
     let mut head = vec![format!("assigned by {} {} ago", row.assigned_by, ago(row.queued_at, now))];
     head.extend(row.ran_ms(now).map(|ms| {
         let time = span(i64::try_from(ms).unwrap_or(i64::MAX));

@@ -9,8 +9,8 @@ use crate::cli::commands::top::screen::{Item, Pane};
 use crate::domain::text::visible_letters::quoted;
 use crate::view::{
     Board, ConflictRow, Decided, DecidedHow, Letter, MemberRow, Moment, NOT_REPORTED, Need,
-    NeedKind, Problem, ProblemKind, RequestRow, SeenBy, Spent, TaskRow, UserQuestion, age, money,
-    short,
+    NeedKind, Problem, ProblemKind, RequestRow, SeenBy, Spent, TaskRow, UserQuestion, age, by_whom,
+    money, short,
 };
 
 /// The most characters of a text in a row; the row is cut where the window ends.
@@ -49,7 +49,11 @@ impl<'a> Rows<'a> {
         let talks = letters.iter().map(talk);
         // A narrow row has room for what is decided, and cuts whom it concerns.
         let who = |row: &Decided| {
-            if width >= WIDE { row.who() } else { format!("{} {} …", row.by, row.how.as_str()) }
+            if width >= WIDE {
+                row.who()
+            } else {
+                format!("{} {} …", by_whom(&row.by), row.how.as_str())
+            }
         };
         let deciders = decided.iter().map(who);
         let widest = talks.chain(deciders).map(|words| measure_text_width(&words)).max();
@@ -215,7 +219,8 @@ impl Rows<'_> {
         };
         let trial = if task.is_trial { "(trial) " } else { "" };
         let by = task.cancelled_in_words().map(|by| format!("{by}: ")).unwrap_or_default();
-        let words = format!("{trial}{by}{words}");
+        let life = task.life_in_words(self.now()).map(|life| format!("(its agent {life}) "));
+        let words = format!("{trial}{}{by}{words}", life.unwrap_or_default());
         let status = state.replace('_', " ");
         self.filled(
             self.look.status(state),

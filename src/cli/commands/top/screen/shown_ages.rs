@@ -69,6 +69,12 @@ fn lasts(item: &Item<'_>, board: &Board) -> Option<u64> {
         return Some(unit - ran % unit);
     }
     let age = item.since().map(|since| age_lasts(since, board.at));
+    let life = match item {
+        Item::Task(task) => task.agent_left.and_then(|left| left.at),
+        _ => None,
+    };
+    let life = life.map(|since| span_lasts(since, board.at));
+    let age = age.into_iter().chain(life);
     let left = item.times_left().into_iter().map(|until| span_left_lasts(until, board.at));
-    age.into_iter().chain(left).min()
+    age.chain(left).min()
 }

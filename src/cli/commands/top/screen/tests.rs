@@ -49,6 +49,7 @@ fn task(agent: &str, prompt: &str) -> TaskRow {
     TaskRow {
         task_id: format!("task-{agent}"),
         agent: agent.to_owned(),
+        agent_left: None,
         profile: None,
         assigned_by: "lead".to_owned(),
         status: "running".to_owned(),

@@ -50,10 +50,10 @@ fn what_was_agreed_stands_above_the_messages_also_in_a_small_window() {
     press(&mut screen, "2");
     let lines = shown(&screen);
     let expected = [
-        "age  from → to       text",
+        "age  from → to          text",
         "Decided (2)",
-        " 10s ben agreed wit… \"Two logs.\" (about \"One log?\")     ✓",
-        " 10s human allowed … execute \"make 1\"                   ✓",
+        " 10s ben agreed with a… \"Two logs.\" (about \"One log?\")  ✓",
+        " 10s the user allowed … execute \"make 1\"                ✓",
     ];
     assert_eq!(lines[2..6], expected, "{lines:#?}");
     assert_eq!(lines[6], "Messages (20)", "the messages do not seem to be decided");
@@ -61,7 +61,7 @@ fn what_was_agreed_stands_above_the_messages_also_in_a_small_window() {
     assert!(lines[13].contains("text 19"), "the newest message is in sight: {lines:#?}");
     screen.size = (15, 120);
     let lines = shown(&screen);
-    assert!(lines[4].starts_with(" 10s ben agreed with ann \"Two logs.\""), "{lines:#?}");
+    assert!(lines[4].starts_with(" 10s ben agreed with ann  \"Two logs.\""), "{lines:#?}");
     press(&mut screen, "/ m a k e enter");
     assert_eq!(screen.items(Pane::Messages).len(), 2, "a filter finds it, with its heading");
 }

@@ -1,0 +1,69 @@
+//! What Qwen Code wants to be approved of a project.
+
+use super::*;
+
+/// The hash is that of Qwen Code 0.24.4 for this entry.
+#[test]
+fn what_a_project_brings_waits_for_the_approval_of_qwen_code() {
+    let asks = |file: &str| format!("asks you before it starts the bridge from ~/p/{file}");
+    let user = User::of("qwen");
+    let entry = servers(&json!({ "timeout": 150_000 }));
+    user.write(".qwen/settings.json", &entry);
+    assert_eq!(user.find(), []);
+    let approve = |status: &str, hash: &str| {
+        let record = json!({ "bridge": { "hash": hash, "status": status } });
+        let text = format!("{{ \"@P\": {record} }}");
+        user.write(".qwen/mcpApprovals.json", &text);
+    };
+    let hash = "9e5760063c2006c8d30be6efa438fff4a8c1a1517ddcbdc7a0ab55edf30d60b1";
+    for file in [".qwen/settings.json", ".mcp.json"] {
+        user.write(&format!("p/{file}"), &entry);
+        let check = |effect: SwitchEffect, words: &str| {
+            let found = user.says();
+            assert!(found.len() == 1 && found[0].0 == effect, "{file}: {found:?}");
+            assert!(found[0].1.contains(words), "{file}: {found:?}");
+            assert!(found[0].2.ends_with("run `qwen mcp approve bridge` in ~/p"), "{found:?}");
+        };
+        check(SwitchEffect::Partly, &asks(file));
+        approve("approved", "of another entry");
+        check(SwitchEffect::Partly, &asks(file));
+        approve("rejected", hash);
+        check(SwitchEffect::Off, "`bridge` in ~/.qwen/mcpApprovals.json, where you have rejected");
+        approve("approved", hash);
+        assert_eq!(user.find(), [], "{file}");
+        user.write(".qwen/mcpApprovals.json", "{}");
+        fs::remove_file(user.project().join(file)).unwrap();
+    }
+    // A number and its keys are written as JavaScript does it.
+    let odd = json!({ "b": "1", "10": "2", "9": "3", "a": "\u{1f}\u{2028}é", "01": "x", "😀": "y", "\u{fffd}": "z" });
+    let of_odd = "6a9456a582be6d03aaba0dfb76b4b59e5dc12185176bd421e32445cb1a8d9e3b";
+    for (fields, hash) in [
+        (json!({ "timeout": 150_000.0 }), hash),
+        (json!({ "timeout": 1.5e21, "env": odd }), of_odd),
+    ] {
+        // In this file the limit itself is not judged.
+        user.write("p/.mcp.json", &servers(&fields));
+        approve("approved", hash);
+        assert_eq!(user.find(), [], "{fields}");
+    }
+    // In its own file, the values of variables count, in the shared one the text.
+    let named = json!({ "args": ["orchestrator", "/$A-${B}", "${NONE}"], "env": { "X": "/${A}/y" }, "timeout": 150_000 });
+    fs::remove_file(user.project().join(".mcp.json")).unwrap();
+    for (file, hash) in [
+        (".qwen/settings.json", "be982e6d90a49ffe0ff378f5ba8ba5a76c8c543d5bc54d0e8d700b457ff6b554"),
+        (".mcp.json", "aebf4a45889ae7bbef379ba71a0ecf550ff03a49d070d4cd13cd14b4b3733031"),
+    ] {
+        user.write(&format!("p/{file}"), &servers(&named));
+        approve("approved", hash);
+        assert_eq!(user.find(), [], "{file}");
+        fs::remove_file(user.project().join(file)).unwrap();
+    }
+    // Claude Code writes the type.
+    approve("approved", hash);
+    let typed = servers(&json!({ "timeout": 150_000, "type": "stdio" }));
+    user.write("p/.mcp.json", &typed);
+    assert_eq!(user.find(), []);
+    user.write("p/.mcp.json", r#"{ "mcpServers": { "bridge": { "url": "http://x" } } }"#);
+    let (effect, says, _) = &user.says()[0];
+    assert!(*effect == SwitchEffect::Off && says.contains("~/p/.mcp.json, which takes the place"));
+}
