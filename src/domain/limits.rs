@@ -4,10 +4,12 @@
 //! `grace_periods`, and the values of settings in `config::defaults`.
 
 mod attachments;
+mod hosts;
 mod leaves_bus;
 mod web;
 
 pub use self::attachments::*;
+pub use self::hosts::*;
 pub use self::leaves_bus::*;
 pub use self::web::*;
 use crate::domain::is_zero::is_zero;
@@ -64,17 +66,7 @@ pub const MAX_UNREAD_BYTES: u64 = 128 * MAX_CONTENT_BYTES as u64;
 /// Tasks that wait for one agent. All of them end in one append when the agent ends, and that has to fit into a line.
 pub const MAX_QUEUED: usize = 100;
 
-/// Tasks that wait until another host starts an agent for them: a second or two each, so more only wait if a host hangs.
-pub const MAX_PLACED: usize = 16;
-
-/// Refusals of such tasks that stay in the state until whoever asked has read them, which takes as long.
-pub const KEPT_REFUSALS: usize = 32;
-
-/// The profiles that a host offers, and the machines that it offers them to: both are written by hand.
-pub const MAX_OFFERED: usize = 64;
-
-/// Questions for permission that one agent may have open at once: agents ask for one call at a time, or for a handful in parallel. Any
-/// further question is denied at once.
+/// Questions for permission that one agent may have open at once: agents ask for a handful in parallel. Others are denied at once.
 pub const MAX_QUESTIONS: usize = 32;
 
 /// Answered questions for permission that stay in the state, so that a late answer gets to know the decision.

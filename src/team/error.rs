@@ -107,6 +107,10 @@ pub enum HostError {
         wait_times::HOST_STARTS.as_secs()
     )]
     Silent { bridge: Name },
+    #[error(
+        "`{agent}` ended on {host}, where its conversation and its files are: start a new agent of a profile, here or with `host`"
+    )]
+    EndedThere { agent: Name, host: String },
     /// The host's own user has not offered it.
     #[error("that is not offered to this machine")]
     NotOffered,

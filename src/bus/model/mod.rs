@@ -10,6 +10,7 @@ mod claim_race;
 mod consistent_state;
 mod garbage;
 mod odd_events;
+mod odd_placements;
 mod ledgers;
 mod ledger;
 mod model_step;

@@ -9,7 +9,7 @@ use crate::bus::event::{
     LaneMoved, LeadTaken, MessageAcknowledged, MessageHeld, MessageRelayed, MessageSent,
     PermissionAnswered, PermissionAsked, Position, ProjectsListed, ProvenClaim, Question,
     ReceiptsTold, RequestOpened, Resumed, Skip, Starting, StepAsked, StepEnded, StepExpanded,
-    StepReturned, StepStarted, TaskAssigned, TaskPlaced, TaskReport, ThreadResolved, UnheardClaim,
+    StepReturned, StepStarted, TaskAssigned, TaskReport, ThreadResolved, UnheardClaim,
 };
 use crate::bus::storage::file::line_format;
 use crate::domain::access_key::{KeyScope, hash_of_secret, secret_of};
@@ -17,8 +17,7 @@ use crate::domain::ids::{
     CallId, CommandId, KeyId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
 use crate::domain::member::{
-    ALL_MACHINES, Activity, Departure, Host, HostId, HostOffer, Label, MemberKind, SessionNumber,
-    Tools, Traits,
+    Activity, Departure, Host, HostId, Label, MemberKind, SessionNumber, Tools, Traits,
 };
 use crate::domain::messaging::{
     Acknowledgement, Audience, Author, ConflictEnd, ConflictStep, DeliveryMethod, DirectoryMark,
@@ -112,36 +111,6 @@ fn body(byte: u8) -> Body {
     clippy::many_single_char_names,
     reason = "one arm per kind of event, and bytes without a meaning of their own"
 )]
-fn of_placement([a, b, c, d, e]: [u8; 5]) -> Event {
-    match d % 3 {
-        0 => Event::HostOffered {
-            session: session(a),
-            offer: HostOffer { profiles: vec![name(b)], whom: vec![ALL_MACHINES.to_owned()] },
-            skip: Skip,
-        },
-        1 => Event::TaskPlaced(TaskPlaced {
-            id: task(a),
-            with: session(b),
-            asker: session(c),
-            by: name(d),
-            profile: name(e),
-            prompt: body(e),
-            name: None,
-            model: None,
-            cwd: None,
-            permissions: None,
-            priority: Priority::Normal,
-            skip: Skip,
-        }),
-        _ => Event::PlacementEnded {
-            id: task(a),
-            asker: session(b),
-            why: "no".to_owned(),
-            skip: Skip,
-        },
-    }
-}
-
 fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
     let odd = !e.is_multiple_of(2);
     let methods = [
@@ -301,7 +270,12 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             session: session(e),
         },
         22 => of_request(request(a), message(b), c),
-        23 if e.is_multiple_of(4) => of_placement([a, b, c, d, e]),
+        23 if e.is_multiple_of(4) => super::odd_placements::of(
+            task(a),
+            [session(b), session(c)],
+            [name(d), name(e)],
+            body(e),
+        ),
         23 => Event::TaskAssigned(TaskAssigned {
             id: task(a),
             session: session(b),

@@ -246,23 +246,13 @@ fn perform(writer: &mut Writer<'_>, me: SessionId, operation: &Operation) -> Res
         Operation::Wait { .. } | Operation::EndWait { .. } => {
             perform_on_waits(writer, me, operation)
         }
-        Operation::Open { description, context, to, nudge_ms, ttl_ms, lease_ms, urgency } => {
-            let texts = (description, context.as_ref());
-            requests::open(
-                writer,
-                me,
-                to.as_deref(),
-                texts,
-                (*nudge_ms, *ttl_ms, *lease_ms),
-                *urgency,
-            )
-        }
+        Operation::Open { .. } => open_request(writer, me, operation),
         Operation::UpdateClaim(id, update) => requests::update_claim(writer, me, id, update),
         Operation::Claim(id, call) => requests::claim(writer, me, id, *call),
         Operation::Release(id, call) => requests::release(writer, me, (id, *call)),
-        Operation::Offer(offer) => tasks::offer(writer, me, offer),
-        Operation::Place(new) => tasks::place(writer, me, new),
-        Operation::EndPlacement(id, why) => tasks::end_placement(writer, me, id, why),
+        Operation::Offer(_) | Operation::Place(_) | Operation::EndPlacement(..) => {
+            perform_for_hosts(writer, me, operation)
+        }
         Operation::Assign { session, task } => tasks::assign(writer, me, *session, task),
         Operation::StartTask(id) => tasks::start(writer, me, id),
         Operation::ResumeTask(id) => tasks::resume(writer, me, id),
@@ -302,6 +292,34 @@ fn note_proof(writer: &mut Writer<'_>, me: SessionId, operation: &Operation) {
         Operation::AnswerWritten(call) => messages::note_written(writer, me, *call),
         Operation::EndHooks(calls) => messages::end_hooks(writer, me, calls),
         _ => {}
+    }
+}
+
+fn open_request(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    operation: &Operation,
+) -> Result<(), Refusal> {
+    let Operation::Open { description, context, to, nudge_ms, ttl_ms, lease_ms, urgency } =
+        operation
+    else {
+        return Ok(());
+    };
+    let texts = (description, context.as_ref());
+    let times = (*nudge_ms, *ttl_ms, *lease_ms);
+    requests::open(writer, me, to.as_deref(), texts, times, *urgency)
+}
+
+fn perform_for_hosts(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    operation: &Operation,
+) -> Result<(), Refusal> {
+    match operation {
+        Operation::Offer(offer) => tasks::offer(writer, me, offer),
+        Operation::Place(new) => tasks::place(writer, me, new),
+        Operation::EndPlacement(id, why) => tasks::end_placement(writer, me, id, why),
+        _ => Ok(()),
     }
 }
 

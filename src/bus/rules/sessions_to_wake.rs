@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use crate::bus::event::{
-    Addressees, AnswerWritten, Created, Event, MessageSent, PermissionAnswered, PermissionAsked,
-    RequestOpened, Resumed, StepApproved, StepEnded, TaskAssigned, UnheardClaim,
+    Addressees, AnswerWritten, Created, Event, Finished, MessageSent, PermissionAnswered,
+    PermissionAsked, RequestOpened, Resumed, StepApproved, StepEnded, TaskAssigned, TaskPlaced,
+    UnheardClaim,
 };
 use crate::bus::state::State;
 use crate::domain::ids::{MessageId, PermissionId, SessionId, TaskId, WorkflowId};
@@ -29,6 +30,8 @@ pub(in crate::bus) fn concerned(state: &State, events: &[Event]) -> BTreeSet<Ses
             | Event::ClaimUnheard(UnheardClaim { session, .. })
             | Event::MemberTools { session, .. }
             | Event::AgentCrashed { session, .. }
+            | Event::TaskPlaced(TaskPlaced { with: session, .. })
+            | Event::PlacementEnded { asker: session, .. }
             | Event::StopAsked { session, .. } => add_session(state, *session, &mut all),
             Event::MemberStarting(_)
             | Event::MemberJoined(_)
@@ -45,19 +48,12 @@ pub(in crate::bus) fn concerned(state: &State, events: &[Event]) -> BTreeSet<Ses
             | Event::AgentStuck { .. }
             | Event::AgentFree { .. }
             | Event::MemberHung { .. }
-            | Event::MemberBack { .. } => {
-                all.extend(state.view_keepers());
-            }
-            Event::TaskAssigned(assigned) => {
-                add_session(state, assigned.session, &mut all);
-                add_distant_assigner(state, assigned, &mut all);
-            }
-            Event::TaskPlaced(placed) => add_session(state, placed.with, &mut all),
-            Event::PlacementEnded { asker, .. } => add_session(state, *asker, &mut all),
+            | Event::MemberBack { .. } => all.extend(state.view_keepers()),
+            Event::TaskAssigned(assigned) => add_assigned(state, assigned, &mut all),
             Event::TaskCancelAsked { id, .. }
             | Event::TaskStarted { id }
-            | Event::TaskResumed { id } => add_task(state, id, &mut all),
-            Event::TaskFinished(finished) => add_task(state, &finished.id, &mut all),
+            | Event::TaskResumed { id }
+            | Event::TaskFinished(Finished { id, .. }) => add_task(state, id, &mut all),
             Event::PermissionAsked(PermissionAsked { id, .. })
             | Event::PermissionAnswered(PermissionAnswered { id, .. }) => {
                 add_permission(state, id, &mut all);
@@ -128,7 +124,8 @@ pub(in crate::bus) fn concerned(state: &State, events: &[Event]) -> BTreeSet<Ses
 }
 
 /// Whoever has placed a task waits until the host's bridge has assigned it.
-fn add_distant_assigner(state: &State, assigned: &TaskAssigned, all: &mut BTreeSet<SessionId>) {
+fn add_assigned(state: &State, assigned: &TaskAssigned, all: &mut BTreeSet<SessionId>) {
+    add_session(state, assigned.session, all);
     let owner = state.session(assigned.session).and_then(|agent| agent.owner);
     if owner.is_some_and(|owner| state.offer_of(owner).is_some()) {
         add_name(state, &assigned.by, all);

@@ -6,8 +6,10 @@ use crate::bus::rules::{NewPlacement, NewTask, Operation, PlacementRefusal, Refu
 use crate::bus::state::State;
 use crate::bus::{Bus, BusError};
 use crate::domain::ids::{SessionId, TaskId};
+use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::domain::text::listed::listed;
+use crate::domain::text::redact::Secrets;
 use crate::domain::wait_times;
 use crate::team::error::{HostError, TeamError};
 use crate::team::team_handle::Team;
@@ -87,6 +89,6 @@ fn bridge_of(state: &State, host: &str) -> Result<(SessionId, Name), TeamError> 
         let profiles: Vec<_> = offer.profiles.iter().map(Name::as_str).collect();
         format!("`{word}` ({})", listed(&profiles, "and"))
     });
-    let host = host.chars().take(crate::domain::limits::SHOWN_NAME_CHARS).collect();
+    let host = Secrets::default().hidden(host).clipped(limits::SHOWN_NAME_CHARS);
     Err(HostError::Unknown { host, known: known.collect() }.into())
 }

@@ -12,7 +12,7 @@ use crate::domain::limits;
 use crate::domain::member::SessionNumber;
 use crate::domain::name::Name;
 use crate::domain::text::suggest::nearest;
-use crate::team::error::TeamError;
+use crate::team::error::{HostError, TeamError};
 use crate::team::team_handle::Team;
 
 impl Team {
@@ -30,12 +30,23 @@ impl Team {
         let found = Name::parse(&assignment.agent).ok().and_then(|name| {
             self.bus().look(|state| {
                 let (left, past) = state.past_agent(&name)?;
-                Some(LaunchSource::of_ended(state, left, past, assignment.fresh))
+                let source = LaunchSource::of_ended(state, left, past, assignment.fresh);
+                Some(self.ended_here(left, past).map(|()| source))
             })
         });
         match found.filter(|_| is_resume) {
             None if assignment.resume => Err(self.never_here(&assignment.agent)),
-            source => Ok(source),
+            source => Ok(source.transpose()?),
+        }
+    }
+
+    /// Refuses to resume an agent that ended on another machine.
+    fn ended_here(&self, left: &EndedSession, past: &ResumeInfo) -> Result<(), HostError> {
+        match past.host.as_ref().filter(|host| !self.is_own_machine(host)) {
+            Some(host) => {
+                Err(HostError::EndedThere { agent: left.name.clone(), host: host.clone() })
+            }
+            None => Ok(()),
         }
     }
 
@@ -53,10 +64,11 @@ impl Team {
             if state.has_played_a_trial(left.session) {
                 return None;
             }
-            Some(match self.in_conversation(state, past) {
-                Some(live) => Err(TeamError::GoesOn { number, agent: live.name.clone() }),
-                None => Ok(LaunchSource::of_ended(state, left, past, assignment.fresh)),
-            })
+            if let Some(live) = self.in_conversation(state, past) {
+                return Some(Err(TeamError::GoesOn { number, agent: live.name.clone() }));
+            }
+            let source = LaunchSource::of_ended(state, left, past, assignment.fresh);
+            Some(self.ended_here(left, past).map(|()| source).map_err(TeamError::from))
         });
         found.unwrap_or_else(|| Err(self.never_here(&assignment.agent)))
     }
@@ -66,6 +78,7 @@ impl Team {
         self.bus().look(|state| {
             let (left, past) = state.past_agent(name)?;
             let is_over = past.acp_session.is_some() && self.in_conversation(state, past).is_none();
+            let is_over = is_over && self.ended_here(left, past).is_ok();
             left.number.filter(|_| is_over)
         })
     }
@@ -118,6 +131,7 @@ impl Team {
         let source = self.bus().look(|state| {
             let (left, past) = gone(state, session)?;
             let can_resume = past.acp_session.is_some() && state.live(&left.name).is_none();
+            let can_resume = can_resume && self.ended_here(left, past).is_ok();
             (can_resume && is_meant(left, past))
                 .then(|| LaunchSource::of_ended(state, left, past, assignment.fresh))
         });

@@ -6,6 +6,7 @@ use super::speaker::{Speaker, after_colon, asker, quote};
 use crate::bus::event::{Event, Finished, PermissionAnswered, Question};
 use crate::domain::ids::TaskId;
 use crate::domain::messaging::Author;
+use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision};
 use crate::domain::task::TaskStatus;
 use crate::domain::text::listed::listed;
@@ -16,7 +17,7 @@ pub(super) fn said(event: &Event, speaker: &mut Speaker<'_>) -> Option<Said> {
     match event {
         Event::HostOffered { session, offer, .. } => {
             let host = speaker.state.session(*session).map(|host| host.name.to_string());
-            let profiles: Vec<_> = offer.profiles.iter().map(|name| name.as_str()).collect();
+            let profiles: Vec<_> = offer.profiles.iter().map(Name::as_str).collect();
             let who = host.as_deref().unwrap_or("a host");
             let words = format!("{who} starts {} for others", listed(&profiles, "and"));
             Some(Said::new(Topic::Member, words).about(host))

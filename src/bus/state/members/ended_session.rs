@@ -53,12 +53,16 @@ pub struct ResumeInfo {
     /// The agent's own id of its ACP session, if it had one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acp_session: Option<String>,
+    /// The machine on which it was, on a bus that several machines share: its conversation and its files are there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
 }
 
 impl EndedSession {
     /// Makes the record of a session that leaves now.
     pub(in crate::bus::state) fn of(
         session: Session,
+        host: Option<String>,
         departure: Departure,
         detail: Option<&str>,
         at: Tick,
@@ -66,7 +70,8 @@ impl EndedSession {
         let (past, cwd) = match (session.profile, session.cwd) {
             (Some(profile), Some(cwd)) => {
                 let acp_session = session.run.and_then(|run| run.acp_session);
-                (Some(ResumeInfo { profile, cwd, model: session.model, acp_session }), None)
+                let model = session.model;
+                (Some(ResumeInfo { profile, cwd, model, acp_session, host }), None)
             }
             (_, cwd) => (None, cwd),
         };

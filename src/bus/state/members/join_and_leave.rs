@@ -218,13 +218,14 @@ impl State {
             self.name_is_absent(&session.name, waits.then_some(at.ts));
         }
         self.reopen_soon(id, at);
+        let host = self.host_of(id).map(|host| host.name.clone());
         if is_dead && session.kind == MemberKind::Agent {
             self.leave_to_be_swept(id, session.run.clone());
         } else {
             self.hosts.remove(&id);
         }
         self.forget_member_if_idle(&session.name);
-        let ended = EndedSession::of(session, departure, detail, at.tick);
+        let ended = EndedSession::of(session, host, departure, detail, at.tick);
         ended.record_in(&mut self.departed);
     }
 

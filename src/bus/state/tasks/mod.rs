@@ -2,6 +2,7 @@
 
 mod task;
 mod placement;
+mod placed_tasks;
 mod find_tasks;
 mod assign_and_finish;
 

@@ -1,13 +1,9 @@
-//! Tasks for agents that another host is to start, until it has, and what hosts offer.
+//! A task that waits for another host to start its agent.
 
 use serde::{Deserialize, Serialize};
 
-use crate::bus::event::{Event, TaskPlaced};
-use crate::bus::state::event_place::At;
-use crate::bus::state::{BodyRef, Session, State, size_bounds};
+use crate::bus::event::BodyRef;
 use crate::domain::ids::{SessionId, TaskId};
-use crate::domain::limits;
-use crate::domain::member::HostOffer;
 use crate::domain::messaging::Priority;
 use crate::domain::name::Name;
 use crate::domain::permission::Policy;
@@ -28,91 +24,4 @@ pub struct Placement {
     pub permissions: Option<Policy>,
     pub priority: Priority,
     pub prompt: BodyRef,
-}
-
-impl State {
-    /// Returns what a session offers to start, if it is a host's bridge.
-    pub fn offer_of(&self, session: SessionId) -> Option<&HostOffer> {
-        self.offers.get(&session)
-    }
-
-    /// Returns the bridges of hosts with what they offer, in the order in which they joined.
-    pub fn offers(&self) -> impl Iterator<Item = (&Session, &HostOffer)> {
-        let mut offers: Vec<_> = self
-            .offers
-            .iter()
-            .filter_map(|(session, offer)| Some((self.session(*session)?, offer)))
-            .collect();
-        offers.sort_by_key(|(session, _)| session.since_seq);
-        offers.into_iter()
-    }
-
-    /// Returns a task that waits for its host.
-    pub fn placement(&self, id: &TaskId) -> Option<&Placement> {
-        self.placements.get(id)
-    }
-
-    /// Returns the tasks that wait for a host.
-    pub fn placements(&self) -> impl Iterator<Item = &Placement> {
-        self.placements.values()
-    }
-
-    /// Returns why a host has not started the agent for a task, as long as that is kept.
-    pub fn why_not_placed(&self, id: &TaskId) -> Option<&str> {
-        let refused = self.unplaced.iter().find(|(refused, _)| refused == id);
-        refused.map(|(_, why)| why.as_str())
-    }
-
-    pub(in crate::bus::state) fn placement_event(&mut self, event: &Event, at: &At) {
-        match event {
-            Event::HostOffered { session, offer, .. } => self.host_offered(*session, offer),
-            Event::TaskPlaced(placed) => self.task_placed(placed, at),
-            Event::PlacementEnded { id, why, .. } => {
-                if self.placements.remove(id).is_some() {
-                    let why = size_bounds::words(why);
-                    self.unplaced.push_back((id.clone(), why));
-                }
-                while self.unplaced.len() > limits::KEPT_REFUSALS {
-                    self.unplaced.pop_front();
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn host_offered(&mut self, session: SessionId, offer: &HostOffer) {
-        if self.sessions.contains_key(&session) {
-            let mut offer = offer.clone();
-            offer.profiles.truncate(limits::MAX_OFFERED);
-            offer.whom.truncate(limits::MAX_OFFERED);
-            self.offers.insert(session, offer);
-        }
-    }
-
-    fn task_placed(&mut self, placed: &TaskPlaced, at: &At) {
-        let ends = [placed.with, placed.asker];
-        if !ends.iter().all(|session| self.sessions.contains_key(session)) {
-            return;
-        }
-        let placement = Placement {
-            id: placed.id.clone(),
-            with: placed.with,
-            asker: placed.asker,
-            by: placed.by.clone(),
-            profile: placed.profile.clone(),
-            name: placed.name.clone(),
-            model: size_bounds::name(placed.model.as_ref(), limits::MODEL_BYTES),
-            cwd: placed.cwd.clone(),
-            permissions: placed.permissions,
-            priority: placed.priority,
-            prompt: at.body(&placed.prompt),
-        };
-        self.placements.insert(placed.id.clone(), placement);
-    }
-
-    /// Forgets the offer of a session that leaves, and the tasks that wait for it or that it waits for.
-    pub(in crate::bus::state) fn placements_left_by(&mut self, session: SessionId) {
-        self.offers.remove(&session);
-        self.placements.retain(|_, placed| placed.with != session && placed.asker != session);
-    }
 }

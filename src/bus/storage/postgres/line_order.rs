@@ -173,13 +173,13 @@ impl PostgresOrder {
         );
         let read = self.connection().run(until, async |client| {
             let values: [&(dyn tokio_postgres::types::ToSql + Sync); 2] = [team, &signed(seq)];
-            let begun = async {
+            let taking = async {
                 let Some(begin) = begin else { return Ok(()) };
                 let again = if client.is_in_turn.replace(true) { "ROLLBACK;" } else { "" };
                 client.batch_execute(&format!("{again}{begin}")).await
             };
             let read = tokio::try_join!(
-                begun,
+                taking,
                 client.query_opt(&compare, &values),
                 client.query(&lines, &values)
             );

@@ -123,7 +123,7 @@ fn who_has_the_turn_among_all_machines_gets_the_next_place() {
     assert_eq!(lines, Some(Vec::new()));
     let first = line(1, 1, None);
     std::thread::scope(|scope| {
-        let raced = scope.spawn(|| racer.put(&line(1, 1, None), soon()).unwrap());
+        let outrun = scope.spawn(|| racer.put(&line(1, 1, None), soon()).unwrap());
         let waited = scope.spawn(|| next.take_turn(1, None, soon()).unwrap());
         wait_for_a_waiting_one(&team.server.address());
         assert_eq!(holder.put(&first, soon()).unwrap(), Sequenced::Accepted);
@@ -132,7 +132,7 @@ fn who_has_the_turn_among_all_machines_gets_the_next_place() {
         // Given back once, and no longer held after that.
         let given_back = [&next, &next, &holder].map(|order| order.let_go(soon()));
         assert_eq!(given_back, [true, false, false]);
-        assert_eq!(raced.join().unwrap(), Sequenced::Behind);
+        assert_eq!(outrun.join().unwrap(), Sequenced::Behind);
     });
     let second = line(2, 1, Some(first.command));
     assert_eq!(racer.put(&second, soon()).unwrap(), Sequenced::Accepted);

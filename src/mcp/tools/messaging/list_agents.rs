@@ -87,7 +87,7 @@ struct Details {
     /// The machine on which it runs, on a bus that several share; project files are not carried from one to another.
     #[serde(skip_serializing_if = "Option::is_none")]
     host: Option<String>,
-    /// The profiles of which it starts agents there: assign_task with that machine as `host`, or with its name.
+    /// The profiles of which it starts agents there: `assign_task` with that machine as `host`, or with its name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     starts: Vec<String>,
 }

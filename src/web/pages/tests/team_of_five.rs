@@ -69,6 +69,7 @@ pub(super) fn member(name: &str, group: Group, state: &str, doing: &str) -> Memb
 
 pub(super) fn task(id: &str, agent: &str, status: &str, prompt: &str) -> TaskRow {
     TaskRow {
+        host: None,
         task_id: id.to_owned(),
         agent: agent.to_owned(),
         agent_left: None,
@@ -229,10 +230,12 @@ fn tasks() -> Vec<TaskRow> {
         ),
         task("task-ann", "ann", "running", "Clean up the history of the branch, then push it."),
         TaskRow {
+            host: None,
             workflow_id: Some("wf-1".to_owned()),
             ..task("task-ben", "ben", "done", "Draft the outline of the book")
         },
         TaskRow {
+            host: None,
             error: Some("auth: 401 Unauthorized".to_owned()),
             ..task("task-dan", "dan", "failed", "Translate the first chapter")
         },

@@ -47,6 +47,7 @@ fn member(name: &str, group: Group, state: &str) -> MemberRow {
 
 fn task(agent: &str, prompt: &str) -> TaskRow {
     TaskRow {
+        host: None,
         task_id: format!("task-{agent}"),
         agent: agent.to_owned(),
         agent_left: None,

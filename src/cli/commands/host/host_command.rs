@@ -1,4 +1,4 @@
-//! `host`: a bridge without a client, which starts agents on this machine for members on others.
+//! The command itself: offers what this machine has, and starts agents for others until a signal comes.
 //!
 //! Nobody's agents are started here unless this machine's own user has said so, by `--for`. The agents are this bridge's: they end with it.
 

@@ -1,0 +1,5 @@
+//! `host`: a bridge without a client, which starts agents on this machine for members on others.
+
+mod host_command;
+
+pub(crate) use self::host_command::{HostArguments, run};
