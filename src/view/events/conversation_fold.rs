@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::in_flight::InFlight;
+use super::in_flight::{Carried, InFlight};
 use super::letter::{Letter, ThreadEnd, UserQuestion};
 use super::letter_receipt::{Receipt, ReceiptStatus};
 use crate::bus::event::{Addressees, Body, Entry, Event, MessageSent, RequestOpened};
@@ -116,11 +116,8 @@ impl Conversation {
                     }
                 }
                 Event::MessageReturned { session, call } => {
-                    if let Some(carried) = self.in_flight.settle(*session, *call) {
-                        for id in &carried.ids {
-                            self.change(id, carried.member.as_str(), Receipt::returned);
-                        }
-                    }
+                    let carried = self.in_flight.settle(*session, *call);
+                    carried.iter().for_each(|carried| self.returns(carried));
                 }
                 Event::MessageAcknowledged(said) => {
                     self.in_flight.acknowledge(&said.member, &said.ids);
@@ -146,7 +143,10 @@ impl Conversation {
                         receipt.ends(ReceiptStatus::Expired, at);
                     });
                 }
-                Event::MemberLeft { session, .. } => self.in_flight.forget(*session),
+                Event::MemberLeft { session, .. } => {
+                    let carried = self.in_flight.left(*session);
+                    carried.iter().for_each(|carried| self.returns(carried));
+                }
                 _ => self.note_decision(event),
             }
         }
@@ -255,6 +255,13 @@ impl Conversation {
         if let Some(letter) = self.letter(id) {
             change(letter.receipt(member));
             letter.note_fate();
+        }
+    }
+
+    /// Notes that the messages of a call are unread again.
+    fn returns(&mut self, carried: &Carried) {
+        for id in &carried.ids {
+            self.change(id, carried.member.as_str(), Receipt::returned);
         }
     }
 

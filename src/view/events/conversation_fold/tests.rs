@@ -124,6 +124,41 @@ fn each_recipient_has_a_receipt_with_its_times() {
 }
 
 #[test]
+fn what_a_session_had_in_flight_is_unread_again_when_it_ends() {
+    let (mut state, mut conversation) = (State::default(), Conversation::new(9, 50));
+    joined(&mut state, 1, "ann");
+    joined(&mut state, 2, "bob");
+    let session = SessionId(uuid::Uuid::from_u64_pair(0, 2));
+    let call = |number| CallId(uuid::Uuid::from_u64_pair(1, number));
+    let given = |message, by| Event::MessageHanded {
+        ids: vec![id(message)],
+        member: name("bob"),
+        session,
+        call: call(by),
+        method: DeliveryMethod::Pull,
+    };
+    let (detail, alive_ms) = (None, None);
+    let events = vec![
+        sent(1, &["bob"], "seen"),
+        sent(2, &["bob"], "lost"),
+        given(1, 1),
+        Event::MessageSeen { session, call: call(1) },
+        given(2, 2),
+        Event::MemberLeft { session, departure: Departure::Dead, detail, alive_ms },
+    ];
+    for (number, event) in (3..).zip(events) {
+        let entry = crate::view::tests::entry(number, event);
+        state.apply(&entry, &[0], LogPosition::default());
+        conversation.take(&entry, &state, &mut Inline);
+        assert!(conversation.is_settled(&state), "as far as the state has it after {number}");
+    }
+    let (seen, unread) = (ReceiptStatus::Seen, ReceiptStatus::Unread);
+    assert_eq!(statuses(&conversation), vec![vec![("bob", seen)], vec![("bob", unread)]]);
+    let lost = &conversation.letters().nth(1).unwrap().receipts[0];
+    assert_eq!((&lost.method, lost.delivered_at), (&None, None));
+}
+
+#[test]
 fn a_recipient_says_what_has_become_of_a_message_and_no_late_proof_takes_that_back() {
     let session = SessionId(uuid::Uuid::nil());
     let one = CallId(uuid::Uuid::from_u64_pair(1, 1));
