@@ -213,9 +213,6 @@ fn a_stalled_agent_says_in_what_it_is_silent() {
         fn text(&mut self, _: BodyRef) -> Option<String> {
             None
         }
-        fn long_text(&mut self, _: uuid::Uuid) -> Option<String> {
-            None
-        }
         fn last_of_transcript(&mut self, _: &TaskId) -> Option<String> {
             Some(self.0.to_owned())
         }
@@ -268,9 +265,6 @@ fn an_ended_request_has_its_answer_and_who_gave_it() {
     impl Texts for Numbered {
         fn text(&mut self, body: BodyRef) -> Option<String> {
             Some(format!("text {}", body.bytes))
-        }
-        fn long_text(&mut self, _: uuid::Uuid) -> Option<String> {
-            None
         }
     }
     let mut state = State::default();

@@ -133,7 +133,7 @@ impl Conversation {
                     let end = ThreadEnd { by: resolved.by.to_string(), at, summary };
                     for first in &resolved.threads {
                         if let Some(letter) = self.letter(first) {
-                            letter.resolved = Some(end.clone());
+                            letter.is_resolved(end.clone());
                         }
                     }
                 }
@@ -186,13 +186,11 @@ impl Conversation {
         is_wanted: &dyn Fn(&Letter) -> bool,
     ) {
         if is_wanted(&letter) {
-            letter.text = self.shown(body, texts);
+            let (text, lost) = texts.text_or_loss(body);
+            letter.text = text.map(|text| beginning(&text, self.chars));
+            letter.lost = lost;
             self.add(id, letter);
         }
-    }
-
-    fn shown(&self, body: &Body, texts: &mut dyn Texts) -> Option<String> {
-        texts.text_of(body).map(|text| beginning(&text, self.chars))
     }
 
     /// Adds a message, and forgets the oldest one above the limit.
@@ -349,6 +347,7 @@ fn of_message(sent: &MessageSent, (seq, at): (u64, Moment)) -> Letter {
         to: sent.audience.to_string(),
         kind: sent.kind.as_str().to_owned(),
         text: None,
+        lost: None,
         bytes: sent.body.bytes(),
         thread_id: sent.thread.as_ref().unwrap_or(&sent.id).to_string(),
         reply_to: sent.reply_to.as_ref().map(ToString::to_string),
@@ -382,6 +381,7 @@ fn of_request(opened: &RequestOpened, (seq, at): (u64, Moment)) -> Letter {
         to: opened.audience().to_string(),
         kind: MessageKind::Request.as_str().to_owned(),
         text: None,
+        lost: None,
         bytes: opened.description.bytes().saturating_add(context),
         thread_id: opened.message.to_string(),
         reply_to: None,
