@@ -466,6 +466,6 @@ async fn what_a_killed_session_had_not_proven_is_unread_in_every_list() {
     until("its end is written", || !stage.events_of("member_left").is_empty()).await;
     assert_eq!(status().await, "unread");
     let asked = ann.call("check_messages", json!({ "id": sent["message_id"] })).await;
-    assert_eq!(asked["receipts"][0]["status"], "unread", "{asked}");
+    assert_eq!(asked["receipts"][0]["state"], "unread", "{asked}");
     ann.close().await;
 }
