@@ -116,8 +116,9 @@ impl Conversation {
                     }
                 }
                 Event::MessageReturned { session, call } => {
-                    let carried = self.in_flight.settle(*session, *call);
-                    carried.iter().for_each(|carried| self.returns(carried));
+                    if let Some(carried) = self.in_flight.settle(*session, *call) {
+                        self.returns(&carried);
+                    }
                 }
                 Event::MessageAcknowledged(said) => {
                     self.in_flight.acknowledge(&said.member, &said.ids);
@@ -144,8 +145,9 @@ impl Conversation {
                     });
                 }
                 Event::MemberLeft { session, .. } => {
-                    let carried = self.in_flight.left(*session);
-                    carried.iter().for_each(|carried| self.returns(carried));
+                    for carried in self.in_flight.left(*session) {
+                        self.returns(&carried);
+                    }
                 }
                 _ => self.note_decision(event),
             }
