@@ -1,6 +1,6 @@
 //! The texts of a log, for the read model, which knows no disk.
 
-use crate::bus::event::BodyRef;
+use crate::bus::event::{Body, BodyRef};
 use crate::bus::storage::LogError;
 use crate::bus::storage::file::StoredTexts;
 use crate::domain::ids::TaskId;
@@ -15,14 +15,11 @@ impl Texts for LogTexts<'_> {
         self.0.text(body).inspect_err(missed).ok()
     }
 
-    fn long_text(&mut self, id: uuid::Uuid) -> Option<String> {
-        self.0.long_text(id).inspect_err(missed).ok()
-    }
-
-    fn whole_long_text(&mut self, id: uuid::Uuid) -> LongText {
-        match self.0.long_text(id).inspect_err(missed) {
+    fn long_text(&mut self, body: &Body) -> LongText {
+        match self.0.text_of(body).inspect_err(missed) {
             Ok(text) => LongText::Whole(text),
-            Err(LogError::Gone) => LongText::Missing,
+            Err(why @ LogError::Gone) => LongText::Missing(why.to_string()),
+            Err(why) if why.is_lost_text() => LongText::Changed(why.to_string()),
             Err(_) => LongText::Unreadable,
         }
     }

@@ -66,10 +66,6 @@ mod tests {
             None
         }
 
-        fn long_text(&mut self, _: uuid::Uuid) -> Option<String> {
-            None
-        }
-
         fn last_of_transcript(&mut self, _: &TaskId) -> Option<String> {
             Some(self.0.to_owned())
         }

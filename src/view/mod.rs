@@ -61,7 +61,7 @@ pub use self::spent::{NOT_COUNTED, Spent, SpentBy, UsageFold, UsageRow};
 pub use self::stretches::{
     DIED, NOT_TAKEN, REFUSED, Stretch, StretchKind, Stretches, ended_with_process,
 };
-pub use self::text_source::{KnownTexts, KnownWords, LongText, NoTexts, Texts};
+pub use self::text_source::{KnownTexts, KnownWords, LongText, NoTexts, Texts, no_text};
 pub use self::totals::{IN_ENDED_TURNS, Totals};
 pub use self::trace::{
     EdgeKind, Progress, TRACE_VERSION, TextPlace, TextProof, Trace, TraceEdge, TraceFold, TraceId,

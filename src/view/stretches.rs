@@ -408,9 +408,6 @@ mod tests {
             fn text(&mut self, _: crate::bus::event::BodyRef) -> Option<String> {
                 Some("Write the\nchapter".to_owned())
             }
-            fn long_text(&mut self, _: uuid::Uuid) -> Option<String> {
-                None
-            }
         }
         let id = TaskId::from_bits(1);
         let events = || [vec![assigned(&id)], vec![Event::TaskStarted { id: id.clone() }]];

@@ -214,9 +214,6 @@ fn a_stalled_agent_says_in_what_it_is_silent() {
         fn text(&mut self, _: BodyRef) -> Option<String> {
             None
         }
-        fn long_text(&mut self, _: uuid::Uuid) -> Option<String> {
-            None
-        }
         fn last_of_transcript(&mut self, _: &TaskId) -> Option<String> {
             Some(self.0.to_owned())
         }
@@ -269,9 +266,6 @@ pub(super) struct Numbered;
 impl Texts for Numbered {
     fn text(&mut self, body: BodyRef) -> Option<String> {
         Some(format!("text {}", body.bytes))
-    }
-    fn long_text(&mut self, _: uuid::Uuid) -> Option<String> {
-        None
     }
 }
 

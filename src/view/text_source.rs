@@ -13,12 +13,9 @@ pub trait Texts {
     /// Reads the text behind a header.
     fn text(&mut self, body: BodyRef) -> Option<String>;
 
-    /// Reads a long text that stands beside the log.
-    fn long_text(&mut self, id: uuid::Uuid) -> Option<String>;
-
-    /// Reads a long text, and says why there is none.
-    fn whole_long_text(&mut self, id: uuid::Uuid) -> LongText {
-        self.long_text(id).map_or(LongText::Missing, LongText::Whole)
+    /// Reads a long text of an event, which stands beside the log.
+    fn long_text(&mut self, _: &Body) -> LongText {
+        LongText::Unreadable
     }
 
     /// Reads the end of the transcript of a task; where there are none, nothing.
@@ -31,12 +28,21 @@ pub trait Texts {
         turn_error(&self.last_of_transcript(turn)?)
     }
 
+    /// Reads a text of an event, and says why it is lost if it is: then there is none.
+    fn text_or_loss<'b>(&mut self, body: &'b Body) -> (Option<Cow<'b, str>>, Option<String>) {
+        match body {
+            Body::Text(text) => (Some(Cow::Borrowed(text)), None),
+            Body::Blob { .. } => match self.long_text(body) {
+                LongText::Whole(text) => (Some(Cow::Owned(text)), None),
+                LongText::Missing(why) | LongText::Changed(why) => (None, Some(why)),
+                LongText::Unreadable => (None, None),
+            },
+        }
+    }
+
     /// Reads a text of an event.
     fn text_of<'b>(&mut self, body: &'b Body) -> Option<Cow<'b, str>> {
-        match body {
-            Body::Text(text) => Some(Cow::Borrowed(text)),
-            Body::Blob { id, .. } => self.long_text(*id).map(Cow::Owned),
-        }
+        self.text_or_loss(body).0
     }
 
     /// Returns the beginning of the text behind a header as one line.
@@ -48,9 +54,22 @@ pub trait Texts {
 /// What is in the place of a long text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LongText {
+    /// It is as it was stored.
     Whole(String),
-    Missing,
+    /// It is gone for good, and why.
+    Missing(String),
+    /// Another program has changed it, and how that is known: what is there now is nobody's words.
+    Changed(String),
+    /// It cannot be read now.
     Unreadable,
+}
+
+/// Says in the place of a text that there is none, and why if it is lost.
+pub fn no_text(lost: Option<&str>) -> String {
+    lost.map_or_else(
+        || "(its text cannot be read)".to_owned(),
+        |why| format!("(its text cannot be shown: {why})"),
+    )
 }
 
 /// No texts, for what shows none.
@@ -58,10 +77,6 @@ pub struct NoTexts;
 
 impl Texts for NoTexts {
     fn text(&mut self, _: BodyRef) -> Option<String> {
-        None
-    }
-
-    fn long_text(&mut self, _: uuid::Uuid) -> Option<String> {
         None
     }
 }
@@ -87,8 +102,8 @@ impl Texts for KnownTexts<'_> {
         self.texts.text(body)
     }
 
-    fn long_text(&mut self, id: uuid::Uuid) -> Option<String> {
-        self.texts.long_text(id)
+    fn long_text(&mut self, body: &Body) -> LongText {
+        self.texts.long_text(body)
     }
 
     fn last_of_transcript(&mut self, task: &TaskId) -> Option<String> {
@@ -132,9 +147,6 @@ mod tests {
             fn text(&mut self, _: BodyRef) -> Option<String> {
                 None
             }
-            fn long_text(&mut self, _: uuid::Uuid) -> Option<String> {
-                None
-            }
             fn last_of_transcript(&mut self, _: &TaskId) -> Option<String> {
                 self.0.pop().map(str::to_owned)
             }
@@ -155,9 +167,6 @@ mod tests {
             fn text(&mut self, body: BodyRef) -> Option<String> {
                 self.0 += 1;
                 Some(format!("{} words", body.index))
-            }
-            fn long_text(&mut self, _: uuid::Uuid) -> Option<String> {
-                None
             }
         }
         let (mut counted, mut known) = (Counted(0), KnownWords::default());

@@ -245,19 +245,33 @@ impl Membership {
         self.bus.submit_as(id, me, Vec::new(), operation).await
     }
 
-    /// Leaves the bus and removes the presence.
+    /// Leaves the bus and removes the presence, also if nothing can be written: then others find the session dead.
     pub async fn leave(&self, departure: Departure) -> Result<(), BusError> {
+        let left = self.leave_or_stay(departure).await;
+        if left.is_err() {
+            self.remove_presence();
+        }
+        left
+    }
+
+    /// Leaves the bus and removes the presence, unless that cannot be written: then the session goes on.
+    pub async fn leave_or_stay(&self, departure: Departure) -> Result<(), BusError> {
         let operation = Operation::Leave { session: self.session, departure, detail: None };
-        let left = self.ask(operation).await;
+        match self.ask(operation).await {
+            // Another process has recorded it already.
+            Ok(_) | Err(BusError::Refused(Refusal::Left)) => {
+                self.remove_presence();
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn remove_presence(&self) {
         self.bus.release(self.session);
         // Dead sessions leave theirs behind, and the next process may open the bus much later.
         if let Err(error) = self.bus.clear_presences() {
             tracing::debug!("failed to remove the presences of dead sessions: {error}");
-        }
-        match left {
-            // Another process has recorded it already.
-            Ok(_) | Err(BusError::Refused(Refusal::Left)) => Ok(()),
-            Err(error) => Err(error),
         }
     }
 

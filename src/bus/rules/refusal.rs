@@ -294,8 +294,8 @@ pub enum Refusal {
     },
     /// A call carries it whose answer the caller has not had yet.
     #[error(
-        "the message `{id}` is in the answer of another call, which had not reached you when you \
-            wrote this one: read it there, then call again"
+        "the message `{id}` is in the answer of another call, which may not have reached you when \
+            you wrote this one: read it there, then call again"
     )]
     NotReadYet { id: MessageId },
     #[error("`ids` is empty: name the messages that you have read")]

@@ -62,21 +62,31 @@ fn texts_of(log: &mut dyn Log, opened: RequestOpened) -> Result<RequestTexts, Lo
     })
 }
 
-fn read_body(log: &mut dyn Log, body: Body) -> Result<String, LogError> {
+/// Reads a text of an event.
+pub(crate) fn read_body(log: &mut dyn Log, body: Body) -> Result<String, LogError> {
     match body {
         Body::Text(text) => Ok(text),
         Body::Blob { id, bytes, sha256 } => {
             let text = log.get_blob(id)?;
-            let found = text.len() as u64;
-            if found != bytes {
-                return Err(LogError::DamagedText { found, stored: bytes });
-            }
-            // Older versions have stored no hash.
-            match sha256 {
-                Some(stored) if stored != ContentHash::of(&text) => Err(LogError::ChangedText),
-                Some(_) | None => Ok(text),
-            }
+            check_text(&text, bytes, sha256.as_ref())?;
+            Ok(text)
         }
+    }
+}
+
+/// Refuses a long text that is not as it was stored: its length and its hash are in the log. Older versions have stored no hash.
+pub(crate) fn check_text(
+    text: &str,
+    stored: u64,
+    sha256: Option<&ContentHash>,
+) -> Result<(), LogError> {
+    let found = text.len() as u64;
+    if found != stored {
+        return Err(LogError::DamagedText { found, stored });
+    }
+    match sha256 {
+        Some(stored) if *stored != ContentHash::of(text) => Err(LogError::ChangedText),
+        Some(_) | None => Ok(()),
     }
 }
 

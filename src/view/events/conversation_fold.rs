@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::in_flight::InFlight;
+use super::in_flight::{Carried, InFlight};
 use super::letter::{Letter, ThreadEnd, UserQuestion};
 use super::letter_receipt::{Receipt, ReceiptStatus};
 use crate::bus::event::{Addressees, Body, Entry, Event, MessageSent, RequestOpened};
@@ -117,9 +117,7 @@ impl Conversation {
                 }
                 Event::MessageReturned { session, call } => {
                     if let Some(carried) = self.in_flight.settle(*session, *call) {
-                        for id in &carried.ids {
-                            self.change(id, carried.member.as_str(), Receipt::returned);
-                        }
+                        self.returns(&carried);
                     }
                 }
                 Event::MessageAcknowledged(said) => {
@@ -136,7 +134,7 @@ impl Conversation {
                     let end = ThreadEnd { by: resolved.by.to_string(), at, summary };
                     for first in &resolved.threads {
                         if let Some(letter) = self.letter(first) {
-                            letter.resolved = Some(end.clone());
+                            letter.is_resolved(end.clone());
                         }
                     }
                 }
@@ -146,7 +144,11 @@ impl Conversation {
                         receipt.ends(ReceiptStatus::Expired, at);
                     });
                 }
-                Event::MemberLeft { session, .. } => self.in_flight.forget(*session),
+                Event::MemberLeft { session, .. } => {
+                    for carried in self.in_flight.left(*session) {
+                        self.returns(&carried);
+                    }
+                }
                 _ => self.note_decision(event),
             }
         }
@@ -186,13 +188,11 @@ impl Conversation {
         is_wanted: &dyn Fn(&Letter) -> bool,
     ) {
         if is_wanted(&letter) {
-            letter.text = self.shown(body, texts);
+            let (text, lost) = texts.text_or_loss(body);
+            letter.text = text.map(|text| beginning(&text, self.chars));
+            letter.lost = lost;
             self.add(id, letter);
         }
-    }
-
-    fn shown(&self, body: &Body, texts: &mut dyn Texts) -> Option<String> {
-        texts.text_of(body).map(|text| beginning(&text, self.chars))
     }
 
     /// Adds a message, and forgets the oldest one above the limit.
@@ -255,6 +255,13 @@ impl Conversation {
         if let Some(letter) = self.letter(id) {
             change(letter.receipt(member));
             letter.note_fate();
+        }
+    }
+
+    /// Notes that the messages of a call are unread again.
+    fn returns(&mut self, carried: &Carried) {
+        for id in &carried.ids {
+            self.change(id, carried.member.as_str(), Receipt::returned);
         }
     }
 
@@ -342,6 +349,7 @@ fn of_message(sent: &MessageSent, (seq, at): (u64, Moment)) -> Letter {
         to: sent.audience.to_string(),
         kind: sent.kind.as_str().to_owned(),
         text: None,
+        lost: None,
         bytes: sent.body.bytes(),
         thread_id: sent.thread.as_ref().unwrap_or(&sent.id).to_string(),
         reply_to: sent.reply_to.as_ref().map(ToString::to_string),
@@ -375,6 +383,7 @@ fn of_request(opened: &RequestOpened, (seq, at): (u64, Moment)) -> Letter {
         to: opened.audience().to_string(),
         kind: MessageKind::Request.as_str().to_owned(),
         text: None,
+        lost: None,
         bytes: opened.description.bytes().saturating_add(context),
         thread_id: opened.message.to_string(),
         reply_to: None,

@@ -106,7 +106,7 @@ impl Happenings {
             .or_else(|| workflow_words::said(event))
             .or_else(|| talk_words::said(event, &mut self.in_flight, speaker));
         if let Event::MemberLeft { session, .. } = event {
-            self.in_flight.forget(*session);
+            self.in_flight.left(*session);
             self.stalled.remove(session);
             self.reading.remove(session);
         }

@@ -45,8 +45,9 @@ impl InFlight {
         self.calls.remove(&(session, call))
     }
 
-    /// Forgets the calls of a session that has left.
-    pub(in crate::view) fn forget(&mut self, session: SessionId) {
-        self.calls.retain(|(of, _), _| *of != session);
+    /// Returns what the calls of a session carried that has left: it is unread again.
+    pub(in crate::view) fn left(&mut self, session: SessionId) -> Vec<Carried> {
+        let of_session = self.calls.extract_if(.., |(of, _), _| *of == session);
+        of_session.map(|(_, carried)| carried).collect()
     }
 }

@@ -11,11 +11,12 @@ use crate::bus::event::{Addressees, MessageSent};
 use crate::bus::state::{Crossed, Message};
 use crate::domain::limits;
 use crate::domain::messaging::{
-    Attached, Attachment, Author, MessageKind, ReceiptElsewhere, Signal, SignalClass,
+    Acknowledgement, Attached, Attachment, Author, MessageKind, ReceiptElsewhere, Signal,
+    SignalClass,
 };
 use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::{beginning, one_line, quoted};
-use crate::view::Moment;
+use crate::view::{Moment, no_text};
 
 /// A message.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -34,9 +35,12 @@ pub struct Letter {
     pub to: String,
     /// message, request, response, nudge, broadcast, shutdown or notice.
     pub kind: String,
-    /// The beginning of its text as one line; missing if the text cannot be read, or nobody may read it any more.
+    /// The beginning of its text as one line; missing if the text cannot be read, is lost, or nobody may read it any more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+    /// Why its text is lost: another program has changed or removed its file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lost: Option<String>,
     /// The length of its text in bytes.
     pub bytes: u64,
     /// The first message of its thread.
@@ -168,6 +172,25 @@ impl From<&Attachment> for LetterAttachment {
 }
 
 impl Letter {
+    /// Notes that a recipient has resolved the thread that it begins, maybe with better words than before.
+    pub(super) fn is_resolved(&mut self, end: ThreadEnd) {
+        let by = self.receipts.iter_mut().find(|receipt| receipt.member == end.by);
+        if let Some(receipt) = by.filter(|receipt| receipt.status == ReceiptStatus::Resolved) {
+            receipt.acknowledged(Acknowledgement::Resolved, Some(end.summary.clone()), end.at);
+        }
+        self.resolved = Some(end);
+    }
+
+    /// Quotes its text, or says why there is none.
+    pub fn quoted_text(&self, most: usize) -> String {
+        self.text.as_ref().map_or_else(|| self.no_text(), |text| quoted(text, most))
+    }
+
+    /// Says in the place of its text why there is none.
+    pub fn no_text(&self) -> String {
+        no_text(self.lost.as_deref())
+    }
+
     /// Says whether it is no talk: a notice of the bridge, or the farewell to an agent that is stopped.
     pub fn is_routine(&self) -> bool {
         matches!(self.kind.as_str(), "notice" | "shutdown")

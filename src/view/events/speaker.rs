@@ -7,7 +7,7 @@ use crate::domain::limits;
 use crate::domain::messaging::Author;
 use crate::domain::name::Name;
 use crate::domain::text::visible_letters::quoted;
-use crate::view::Texts;
+use crate::view::{Texts, no_text};
 
 /// Puts events into words.
 pub(super) struct Speaker<'a> {
@@ -44,10 +44,8 @@ impl Speaker<'_> {
 
     /// Quotes the beginning of a text of an event.
     pub(super) fn quote(&mut self, body: &Body) -> String {
-        match self.texts.text_of(body) {
-            Some(text) => quote(&text),
-            None => "(its text cannot be read)".to_owned(),
-        }
+        let (text, lost) = self.texts.text_or_loss(body);
+        text.map_or_else(|| no_text(lost.as_deref()), |text| quote(&text))
     }
 }
 

@@ -10,7 +10,7 @@ use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision};
 use crate::domain::task::TaskStatus;
 use crate::domain::text::listed::listed;
-use crate::view::{Spent, USER, by_whom, human_in, task_error};
+use crate::view::{Spent, USER, by_whom, human_in, no_text, task_error};
 
 /// Returns what an event says about tasks and permissions.
 pub(super) fn said(event: &Event, speaker: &mut Speaker<'_>) -> Option<Said> {
@@ -80,8 +80,9 @@ fn finished(end: &Finished, speaker: &mut Speaker<'_>) -> Said {
         let class = class.map(|class| format!("{class}: ")).unwrap_or_default();
         format!(": {class}{}", quote(task_error(&error.message)))
     } else {
-        let output = speaker.texts.text_of(&end.output);
-        let said = after_colon(output.as_deref());
+        let (output, lost) = speaker.texts.text_or_loss(&end.output);
+        let lost = lost.map(|why| format!(": {}", no_text(Some(&why))));
+        let said = lost.unwrap_or_else(|| after_colon(output.as_deref()));
         // Of one that is not done, this is not why.
         if end.status == TaskStatus::Done || said.is_empty() {
             said

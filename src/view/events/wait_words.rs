@@ -151,10 +151,6 @@ mod tests {
         fn text(&mut self, _: BodyRef) -> Option<String> {
             Some("may I merge?".to_owned())
         }
-
-        fn long_text(&mut self, _: uuid::Uuid) -> Option<String> {
-            None
-        }
     }
 
     #[test]

@@ -52,7 +52,8 @@ impl LostMessages {
                     }
                 }
                 Event::MemberLeft { session, .. } => {
-                    self.carried.retain(|(of, _), _| of != session);
+                    let calls = self.carried.extract_if(.., |(of, _), _| of == session);
+                    self.unshown.extend(calls.flat_map(|(_, ids)| ids));
                 }
                 _ => {}
             }

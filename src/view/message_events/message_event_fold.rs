@@ -78,7 +78,7 @@ impl MessageEvents {
             }
             Event::ThreadResolved(resolved) => at.resolved(resolved),
             Event::MemberLeft { session, .. } => {
-                self.in_flight.forget(*session);
+                self.in_flight.left(*session);
                 Vec::new()
             }
             Event::ConflictOpened(opened) => vec![at.detected(opened)],

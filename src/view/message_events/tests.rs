@@ -7,6 +7,7 @@ use crate::bus::event::{
 };
 use crate::bus::state::State;
 use crate::domain::ids::{CallId, MessageId, RequestId, SessionId};
+use crate::domain::member::Departure;
 use crate::domain::messaging::{
     Acknowledgement, Audience, Author, ConflictEnd, ConflictStep, DeliveryMethod, MessageKind,
     Priority, Signal,
@@ -223,6 +224,12 @@ fn only_what_nobody_was_shown_is_lost() {
             note: None,
         })
     };
+    let left = || Event::MemberLeft {
+        session: session(1),
+        departure: Departure::Dead,
+        detail: None,
+        alive_ms: None,
+    };
     let human = || Audience::Group(crate::domain::messaging::Group::Human);
     for (events, expected) in [
         (vec![written()], false),
@@ -230,6 +237,7 @@ fn only_what_nobody_was_shown_is_lost() {
         (vec![written(), expired()], true),
         (vec![written(), Event::MessageUnclaimed { id: id(1) }], true),
         (vec![written(), handed(1, 1), returned(1), expired()], true),
+        (vec![written(), handed(1, 1), left(), expired()], true),
         (vec![written(), handed(1, 1), seen(1), superseded()], false),
         (vec![written(), handed(1, 1), superseded()], false),
         (vec![written(), superseded(), acknowledged()], false),

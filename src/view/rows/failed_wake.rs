@@ -59,10 +59,6 @@ mod tests {
             None
         }
 
-        fn long_text(&mut self, _: uuid::Uuid) -> Option<String> {
-            None
-        }
-
         fn last_of_transcript(&mut self, _: &TaskId) -> Option<String> {
             Some(r#"{"kind":"end","error":"401 Unauthorized"}"#.to_owned())
         }

@@ -88,6 +88,17 @@ impl Recipients {
         recipient.step(status, at).note = note.map(|note| beginning(note, limits::PROMPT_CHARS));
     }
 
+    /// Notes that a recipient has resolved the thread. Its acknowledgement said so already, unless its summary is a better one.
+    pub(super) fn resolved(&mut self, member: &str, summary: &str, at: Moment) {
+        let summary = Some(beginning(summary, limits::PROMPT_CHARS));
+        let recipient = self.all.iter_mut().find(|recipient| recipient.member == member);
+        if let Some(recipient) = recipient.filter(|one| one.says(Progress::Resolved, None))
+            && !recipient.says(Progress::Resolved, summary.as_deref())
+        {
+            recipient.step(Progress::Resolved, at).note = summary;
+        }
+    }
+
     pub(super) fn withdrawn(&mut self, from: &Addressees, why: Option<&String>, at: Moment) {
         for recipient in &mut self.all {
             let is_named =
@@ -123,8 +134,8 @@ impl Recipients {
             StateElsewhere::Withdrawn => Progress::Withdrawn,
             StateElsewhere::Expired => Progress::Expired,
         };
-        if recipient.status() != Some(status) {
-            let note = note.map(|note| beginning(note, limits::PROMPT_CHARS));
+        let note = note.map(|note| beginning(note, limits::PROMPT_CHARS));
+        if !recipient.says(status, note.as_deref()) {
             recipient.step(status, at).note = note;
         }
     }
@@ -173,6 +184,12 @@ impl Recipient {
         self.steps.last().map(|step| step.status)
     }
 
+    /// Says whether it is that far, and its last note is this one, if there is one.
+    fn says(&self, status: Progress, note: Option<&str>) -> bool {
+        let last = self.steps.last().filter(|step| step.status == status);
+        last.is_some_and(|step| note.is_none_or(|note| step.note.as_deref() == Some(note)))
+    }
+
     fn step(&mut self, status: Progress, at: Moment) -> &mut TraceProgress {
         self.steps.push(TraceProgress { status, at, method: None, note: None, why: None });
         let last = self.steps.len() - 1;
@@ -191,5 +208,33 @@ impl Recipient {
         if !is_over {
             self.step(status, at).why = why;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_receipt_has_the_last_summary_of_its_thread_here_and_from_another_project() {
+        let notes = |recipients: Recipients| {
+            let receipts = recipients.receipts();
+            let steps = receipts[0].steps.iter().map(|step| step.note.clone().unwrap_or_default());
+            steps.collect::<Vec<_>>()
+        };
+        let at = Moment(1);
+        let mut here = Recipients::default();
+        here.resolved("ben", "of nobody", at);
+        here.acknowledged("ben", (Acknowledgement::Resolved, Some("one")), at);
+        here.resolved("ben", "one", at);
+        here.resolved("ben", "two", at);
+        here.resolved("cay", "of another", at);
+        assert_eq!(notes(here), ["", "one", "two"], "seen, and resolved twice");
+
+        let mut there = Recipients::default();
+        for note in [Some("one"), Some("one"), None, Some("two")] {
+            there.has_come("web:ben", (StateElsewhere::Resolved, note), at);
+        }
+        assert_eq!(notes(there), ["one", "two"]);
     }
 }

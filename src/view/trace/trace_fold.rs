@@ -104,6 +104,14 @@ impl<'a> TraceFold<'a> {
                         }
                     }
                 }
+                Event::ThreadResolved(resolved) => {
+                    for first in &resolved.threads {
+                        if let Some(traced) = self.traced(first) {
+                            let (by, summary) = (resolved.by.as_str(), &*resolved.summary);
+                            traced.recipients.resolved(by, summary, at);
+                        }
+                    }
+                }
                 Event::MessageSuperseded { id, members } => {
                     if let Some(traced) = self.traced(id) {
                         let why = why_withdrawn(entry, &traced.message.as_withdrawn());

@@ -62,9 +62,12 @@ pub struct TraceMessage {
     /// The message of the same sender whose place it takes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<String>,
-    /// The beginning of its text as one line; missing if the text cannot be read.
+    /// The beginning of its text as one line; missing if the text cannot be read, or is lost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+    /// Why its text is lost: another program has changed or removed its file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lost: Option<String>,
     /// Its text; of a request the description, and then the context if there is one.
     pub texts: Vec<TraceText>,
     /// What its sender sends beside the text, for programs.
@@ -140,10 +143,19 @@ impl TextProof {
     }
 }
 
+/// What is shown of a text.
+struct Shown {
+    /// Its beginning as one line, unless it cannot be read.
+    text: Option<String>,
+    /// Why it is lost, if it is.
+    lost: Option<String>,
+}
+
 impl TraceText {
-    /// Reads a text, and checks it. Also returns its beginning as one line, unless it cannot be read.
-    fn read(body: &Body, texts: &mut dyn Texts) -> (Self, Option<String>) {
-        let shown = |text: &str| Some(beginning(text, limits::PROMPT_CHARS));
+    /// Reads a text that is checked against the log.
+    fn read(body: &Body, texts: &mut dyn Texts) -> (Self, Shown) {
+        let shown =
+            |text: &str| Shown { text: Some(beginning(text, limits::PROMPT_CHARS)), lost: None };
         let (id, bytes, sha256) = match body {
             Body::Text(text) => {
                 let sha256 = Some(ContentHash::of(text).into());
@@ -153,22 +165,17 @@ impl TraceText {
             }
             Body::Blob { id, bytes, sha256 } => (*id, *bytes, sha256.clone()),
         };
-        let (file_is, beginning) = match texts.whole_long_text(id) {
-            LongText::Missing => (TextProof::Missing, None),
-            LongText::Unreadable => (TextProof::Unreadable, None),
-            LongText::Whole(text) => {
-                let is_as_long = text.len() as u64 == bytes;
-                let proof = match &sha256 {
-                    Some(stored) if *stored == ContentHash::of(&text) => TextProof::Matches,
-                    None if is_as_long => TextProof::Unproven,
-                    Some(_) | None => TextProof::DoesNotMatch,
-                };
-                (proof, shown(&text))
-            }
+        let lost = |why| Shown { text: None, lost: Some(why) };
+        let (file_is, shown) = match texts.long_text(body) {
+            LongText::Missing(why) => (TextProof::Missing, lost(why)),
+            LongText::Changed(why) => (TextProof::DoesNotMatch, lost(why)),
+            LongText::Unreadable => (TextProof::Unreadable, Shown { text: None, lost: None }),
+            LongText::Whole(text) if sha256.is_some() => (TextProof::Matches, shown(&text)),
+            LongText::Whole(text) => (TextProof::Unproven, shown(&text)),
         };
         let file = Some(format!("blobs/{id}"));
         let sha256 = sha256.map(String::from);
-        (Self { bytes, place: TextPlace::File, file, sha256, file_is: Some(file_is) }, beginning)
+        (Self { bytes, place: TextPlace::File, file, sha256, file_is: Some(file_is) }, shown)
     }
 
     /// Says how long it is, and what proves it.
@@ -201,7 +208,7 @@ impl TraceMessage {
         // The bridge writes a reminder in the name of the one who asked.
         let asker = sent.from.member().filter(|_| sent.kind == MessageKind::Nudge);
         let signal = more.and_then(|more| more.signal.as_ref());
-        let (text, beginning) = TraceText::read(&sent.body, texts);
+        let (text, shown) = TraceText::read(&sent.body, texts);
         Self {
             id: sent.id.to_string(),
             seq,
@@ -221,7 +228,8 @@ impl TraceMessage {
             ttl_seconds: more.and_then(|more| more.ttl_seconds),
             response_seconds: more.and_then(|more| more.response_seconds),
             supersedes: more.and_then(|more| more.supersedes.as_ref()).map(ToString::to_string),
-            text: beginning,
+            text: shown.text,
+            lost: shown.lost,
             texts: vec![text],
             payload: more.and_then(|more| more.payload.clone()),
             attachments: more
@@ -243,7 +251,7 @@ impl TraceMessage {
         state: &State,
         texts: &mut dyn Texts,
     ) -> Self {
-        let (description, beginning) = TraceText::read(&opened.description, texts);
+        let (description, shown) = TraceText::read(&opened.description, texts);
         let context = opened.context.as_ref().map(|context| TraceText::read(context, texts).0);
         let author = Author::Member(opened.from.clone());
         Self {
@@ -266,7 +274,8 @@ impl TraceMessage {
             ttl_seconds: Some(opened.ttl_ms / 1000),
             response_seconds: None,
             supersedes: None,
-            text: beginning,
+            text: shown.text,
+            lost: shown.lost,
             texts: [description].into_iter().chain(context).collect(),
             payload: None,
             attachments: Vec::new(),

@@ -3,6 +3,7 @@
 
 mod check_caller;
 mod read_answers;
+mod json_object;
 mod read_request;
 mod taken_back;
 mod read_routes;

@@ -10,6 +10,7 @@ use axum::response::{IntoResponse as _, Response};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use super::json_object::Object;
 use crate::domain::text::visible_letters::beginning;
 use crate::domain::{limits, wait_times};
 use crate::web::problem::Problem;
@@ -53,9 +54,9 @@ impl<T: DeserializeOwned> FromRequestParts<ServerState> for Asked<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &ServerState) -> Result<Self, Problem> {
-        let Query(asked) = Query::from_request_parts(parts, state)
-            .await
-            .map_err(|error| wrong_query(&beginning(&error.body_text(), DETAIL)))?;
+        let Query(asked) = Query::from_request_parts(parts, state).await.map_err(|error| {
+            wrong_query(&beginning(&about_parameter(&error.body_text()), DETAIL))
+        })?;
         Ok(Self(asked))
     }
 }
@@ -139,10 +140,88 @@ pub(super) async fn bytes(body: Body) -> Result<Bytes, Problem> {
 }
 
 fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
-    serde_json::from_slice(bytes).map_err(|error| {
+    let read = serde_json::from_slice::<Object<T>>(bytes).map_err(|error| {
         let title = "The body is not understood";
         Problem::new(StatusCode::BAD_REQUEST, "wrong-body", title)
-            .with_detail(beginning(&error.to_string(), DETAIL))
+            .with_detail(beginning(&in_words_of_json(&error.to_string()), DETAIL))
             .with_hint("`/api/v1/openapi.json` describes it")
-    })
+    })?;
+    Ok(read.0)
+}
+
+/// Says what a body has and should have in the words of JSON.
+fn in_words_of_json(error: &str) -> String {
+    let Some((found, expected)) = error.rsplit_once("expected ") else { return error.to_owned() };
+    let (kind, place) = match expected.split_once(" at line ") {
+        Some((kind, place)) => (kind, format!(" at line {place}")),
+        None => (expected, String::new()),
+    };
+    let kind = match kind {
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number of 0 or more",
+        "i32" | "i64" => "a whole number",
+        "f64" => "a number",
+        "a boolean" => "true or false",
+        "a sequence" => "a list",
+        "a map" => "an object",
+        "string or map" => "a string",
+        kind => kind,
+    };
+    let found = found.replace("invalid type: sequence", "invalid type: list");
+    let found = found.replace("invalid type: map", "invalid type: object");
+    format!("{found}expected {kind}{place}")
+}
+
+/// Says which parameter is wrong, and what it takes.
+fn about_parameter(error: &str) -> String {
+    const OF_NUMBERS: [&str; 4] = [
+        "invalid digit found in string",
+        "cannot parse integer from empty string",
+        "number too large to fit in target type",
+        "number too small to fit in target type",
+    ];
+    let why = error.strip_prefix("Failed to deserialize query string: ").unwrap_or(error);
+    match why.rsplit_once(": ") {
+        Some(("limit", number)) if OF_NUMBERS.contains(&number) => limit_in_words(),
+        Some((name, number)) if OF_NUMBERS.contains(&number) => {
+            format!("`{name}` is a whole number of 0 or more")
+        }
+        _ => why.to_owned(),
+    }
+}
+
+/// Says what the parameter `limit` takes.
+pub(super) fn limit_in_words() -> String {
+    format!("`limit` is 1 to {}", limits::MAX_CHECK_LIMIT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_is_said_in_words_of_json_and_of_the_query() {
+        for (said, words) in [
+            (
+                "invalid type: string \"x\", expected u64 at line 1 column 9",
+                "invalid type: string \"x\", expected a whole number of 0 or more at line 1 column 9",
+            ),
+            (
+                "invalid type: sequence, expected an object at line 1 column 0",
+                "invalid type: list, expected an object at line 1 column 0",
+            ),
+            ("missing field `to` at line 1 column 2", "missing field `to` at line 1 column 2"),
+            (
+                "unknown field `x`, expected `to` or `content` at line 1 column 4",
+                "unknown field `x`, expected `to` or `content` at line 1 column 4",
+            ),
+        ] {
+            assert_eq!(in_words_of_json(said), words);
+        }
+        let query =
+            |error: &str| about_parameter(&format!("Failed to deserialize query string: {error}"));
+        assert_eq!(query("limit: invalid digit found in string"), limit_in_words());
+        let digits = "cursor: invalid digit found in string";
+        assert_eq!(query(digits), "`cursor` is a whole number of 0 or more");
+        assert_eq!(query("missing field `q`"), "missing field `q`");
+    }
 }

@@ -15,6 +15,7 @@ pub(super) fn readable(letter: Letter) -> Letter {
     if letter.taken_back {
         Letter {
             text: None,
+            lost: None,
             reference: None,
             payload: None,
             payload_bytes: None,

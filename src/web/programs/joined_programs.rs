@@ -183,19 +183,20 @@ impl JoinedPrograms {
         }
     }
 
-    /// Has a program leave at once, if it is there.
-    pub(in crate::web) async fn leave(&self, name: Name) {
+    /// Has a program leave at once, if it is there. If that cannot be written, it stays.
+    pub(in crate::web) async fn leave(&self, name: Name) -> Result<(), BusError> {
         let programs = self.clone();
         // A task of its own, for the same reason.
         let leaving = tokio::spawn(async move {
             let mut joined = programs.joined.lock().await;
-            if let Some(joiner) = joined.members.remove(&name) {
-                part(joiner.membership).await;
+            joined.forget_lost_bus();
+            if let Some(joiner) = joined.members.get(&name) {
+                joiner.membership.leave_or_stay(Departure::Closed).await?;
+                joined.members.remove(&name);
             }
+            Ok(())
         });
-        if let Err(error) = leaving.await {
-            tracing::debug!(%error, "a program could not leave");
-        }
+        leaving.await.map_err(|_| BusError::Closed)?
     }
 
     /// Has all leave, and lets nobody in any more.

@@ -5,7 +5,10 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use crate::steer::{done, json_of};
 use crate::support::{Member, Stage, until};
+use crate::web::api_client::ApiClient;
+use crate::web::http_client::WebServer;
 
 /// The words that mark the long text.
 const LONG: &str = "the long one";
@@ -165,4 +168,49 @@ async fn an_unreadable_message_is_not_steered() {
 #[tokio::test]
 async fn an_unreadable_message_is_not_drained() {
     check_in_turn("drain = true", WAIT, "drain").await;
+}
+
+#[tokio::test]
+async fn words_that_another_program_has_put_into_a_long_text_are_shown_nowhere() {
+    let stage = Stage::new("");
+    let [ann, bob] = [stage.peer("ann").await, stage.peer("bob").await];
+    let sent = ann.send("bob", &format!("honest {}", "x".repeat(70_000))).await;
+    let id = sent["message_id"].as_str().unwrap();
+    assert_eq!(json_of(&stage, &["search", "honest"]).await["hits"][0]["id"], *id);
+    let mut blobs = std::fs::read_dir(stage.bus().join("blobs")).unwrap();
+    let file = blobs.next().unwrap().unwrap().path();
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("honest", "forged")).unwrap();
+
+    let read = bob.call("check_messages", json!({})).await;
+    let why = read["messages"][0]["lost"].clone();
+    assert!(why.as_str().unwrap().contains("another SHA-256"), "{read}");
+    let web = WebServer::start(&stage, &[]).await;
+    let reads = ApiClient::new(&stage, &web, "reads", &["--read"]).await;
+    let listed = json_of(&stage, &["messages"]).await;
+    let traced = json_of(&stage, &["trace", id]).await;
+    let api = reads.get("/messages", 200).await;
+    for letter in [&listed[0], &traced["nodes"][0], &api["messages"][0]] {
+        assert_eq!((&letter["text"], &letter["lost"]), (&Value::Null, &why), "{letter}");
+    }
+    let lines = [
+        done(&stage, &["messages"]).await,
+        done(&stage, &["log"]).await,
+        done(&stage, &["trace", id]).await,
+    ];
+    for shown in lines {
+        assert!(shown.contains(&format!("(its text cannot be shown: {}", why.as_str().unwrap())));
+        assert!(!shown.contains("forged"), "{shown}");
+    }
+    let exported = done(&stage, &["bus", "export"]).await;
+    assert!(exported.contains("has another SHA-256") && !exported.contains("forged"));
+    for word in ["honest", "forged"] {
+        assert_eq!(json_of(&stage, &["search", word]).await["hits"], json!([]), "{word}");
+    }
+    let thread = reads.get(&format!("/threads/{id}"), 200).await.to_string();
+    assert!(thread.contains("another SHA-256") && !thread.contains("forged"), "{thread}");
+    web.end().await;
+    for member in [ann, bob] {
+        member.close().await;
+    }
 }

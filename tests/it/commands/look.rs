@@ -449,3 +449,23 @@ async fn the_status_says_how_many_ended_tasks_it_leaves_out() {
     lead.close().await;
     stage.check_nobody_is_left();
 }
+
+#[tokio::test]
+async fn what_a_killed_session_had_not_proven_is_unread_in_every_list() {
+    let stage = Stage::new("");
+    let [ann, bob] = [stage.peer("ann").await, stage.peer("bob").await];
+    let sent = ann.send("bob", "lost one").await;
+    let read = bob.call("check_messages", json!({})).await;
+    assert_eq!(read["messages"][0]["id"], sent["message_id"], "{read}");
+    let status = async || {
+        let listed = json_of(&stage, &["messages"]).await;
+        listed[0]["receipts"][0]["status"].clone()
+    };
+    assert_eq!(status().await, "delivered");
+    bob.die().await;
+    until("its end is written", || !stage.events_of("member_left").is_empty()).await;
+    assert_eq!(status().await, "unread");
+    let asked = ann.call("check_messages", json!({ "id": sent["message_id"] })).await;
+    assert_eq!(asked["receipts"][0]["state"], "unread", "{asked}");
+    ann.close().await;
+}

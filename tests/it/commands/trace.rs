@@ -93,7 +93,7 @@ async fn a_long_text_is_checked_against_the_hash_that_the_log_has() {
     fs::remove_file(&path).unwrap();
     assert_eq!(proof().await["file_is"], "missing");
     let (_, said) = traced(&stage, &[&id]).await;
-    assert!(said.contains("(its text cannot be read)") && said.contains(": missing\n"), "{said}");
+    assert!(said.contains("(its text cannot be shown: ") && said.contains(": missing\n"), "{said}");
     ann.close().await;
     ben.close().await;
 }

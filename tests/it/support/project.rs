@@ -165,13 +165,23 @@ impl Stage {
     /// Starts a peer through another program, which runs this binary with the arguments after its own, and connects to it.
     #[cfg(target_os = "linux")]
     pub(crate) async fn peer_by(&self, program: &[&str], name: &str) -> Member {
-        let own = ["peer", "--name", name, "--project"].map(OsString::from);
+        let (child, pipes) = self.start_by(program, &["peer", "--name", name]).await;
+        Member::connect(child, pipes).await
+    }
+
+    /// Starts this binary in the project through another program.
+    #[cfg(target_os = "linux")]
+    pub(crate) async fn start_by(
+        &self,
+        program: &[&str],
+        arguments: &[&str],
+    ) -> (Supervised, Pipes) {
+        let own = [arguments, &["--project"]].concat();
         let mut args: Vec<OsString> = program[1..].iter().map(OsString::from).collect();
         args.push(env!("CARGO_BIN_EXE_cli-team-bridge").into());
-        args.extend(own);
+        args.extend(own.iter().map(OsString::from));
         args.push(self.project.clone().into());
-        let (child, pipes) = self.spawn(program[0].into(), args).await;
-        Member::connect(child, pipes).await
+        self.spawn(program[0].into(), args).await
     }
 
     /// Starts this binary in the project.

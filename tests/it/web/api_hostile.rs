@@ -53,6 +53,32 @@ async fn bodies_that_are_no_json_of_the_right_form_change_nothing() {
         assert!(answer.body.len() < 2_000, "an error quotes little: {}", answer.body.len());
         assert!(!answer.head.contains("access-control-"), "{answer:?}");
     }
+    // By position, a list would be an object.
+    for (path, list, words) in [
+        ("/messages", json!(["orchestrator", "x"]), "expected an object"),
+        ("/requests", json!(["do it", null, null, null, null, null, null]), "invalid type: list"),
+        ("/broadcast", json!(["hello all"]), "expected an object"),
+        ("/wait", json!([null, null, null, 0]), "expected an object"),
+        ("/leave", json!([]), "expected an object"),
+        (
+            "/messages",
+            json!({ "to": "orchestrator", "content": "x", "attachments": [["a", null, null, "b"]] }),
+            "expected an object",
+        ),
+        (
+            "/messages/send",
+            json!({ "recipient": ["orchestrator", null, null], "content": "x" }),
+            "expected an object",
+        ),
+        ("/wait", json!({ "timeout_seconds": "x" }), "expected a whole number of 0 or more"),
+        ("/messages", json!({ "urgency": "x" }), "expected a number"),
+    ] {
+        let refused = ci.post(path, &list, 400).await;
+        assert_eq!(refused["type"], "wrong-body", "{path}: {refused}");
+        assert!(refused["detail"].as_str().unwrap().contains(words), "{path}: {refused}");
+    }
+    let refused = ci.get("/inbox?limit=x", 400).await;
+    assert_eq!(refused["detail"], "`limit` is 1 to 500");
     let mut half = b"{\"to\":\"orchestrator\",\"content\":\"".to_vec();
     half.extend([0xf0, 0x9f, 0x92]);
     half.extend(b"\"}");

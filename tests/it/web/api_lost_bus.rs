@@ -36,3 +36,28 @@ async fn a_bus_that_is_gone_makes_no_key_wrong_and_locks_nobody_out() {
     web.end().await;
     lead.close().await;
 }
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_program_whose_leaving_cannot_be_written_is_told_so_and_stays() {
+    let stage = Stage::new(SCRIPT);
+    let bob = stage.peer("bob").await;
+    // In blocks of 512 or 1,024 bytes, depending on the shell.
+    let limited = ["sh", "-c", "ulimit -f 300; exec \"$0\" \"$@\""];
+    let web = WebServer::start_by(&stage, &limited, &["--write"]).await;
+    let ci = ApiClient::new(&stage, &web, "ci", &["--read", "--write"]).await;
+    ci.post("/messages", &json!({ "to": "bob", "content": "hello" }), 201).await;
+    for number in 0..10 {
+        bob.send("ci", &format!("{number}{:y>50000}", "")).await;
+    }
+    for _ in 0..2 {
+        let refused = ci.post("/leave", &json!({}), 503).await;
+        assert_eq!(refused["type"], "unusable-bus", "{refused}");
+        let why = refused["detail"].as_str().unwrap().to_lowercase();
+        assert!(why.contains("too large"), "{refused}");
+    }
+    assert!(bob.names().await.contains(&"ci".to_owned()), "it is as it was");
+    assert!(stage.events_of("member_left").is_empty());
+    web.kill().await;
+    bob.close().await;
+}

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cli_team_bridge::supervisor::Supervised;
+use cli_team_bridge::supervisor::{Pipes, Supervised};
 use nix::sys::signal::Signal;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
@@ -56,7 +56,18 @@ impl WebServer {
     /// Starts the server of a project.
     pub(crate) async fn start(stage: &Stage, arguments: &[&str]) -> Self {
         let arguments = [&["web", "--no-open"], arguments].concat();
-        let (program, pipes) = stage.start(&arguments).await;
+        Self::reached(stage.start(&arguments).await).await
+    }
+
+    /// Starts the server of a project through another program.
+    #[cfg(target_os = "linux")]
+    pub(crate) async fn start_by(stage: &Stage, program: &[&str], arguments: &[&str]) -> Self {
+        let arguments = [&["web", "--no-open"], arguments].concat();
+        Self::reached(stage.start_by(program, &arguments).await).await
+    }
+
+    /// Waits for the address of a server.
+    async fn reached((program, pipes): (Supervised, Pipes)) -> Self {
         let mut lines = BufReader::new(pipes.stdout).lines();
         let url = timeout(DEADLINE, lines.next_line()).await.unwrap().unwrap().unwrap();
         let rest = url.strip_prefix("http://127.0.0.1:").unwrap_or_else(|| panic!("{url}"));

@@ -11,7 +11,6 @@ use crate::cli::{Failure, output};
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
 use crate::domain::text::counted::counted_as;
-use crate::domain::text::visible_letters::quoted;
 use crate::domain::time::iso8601;
 use crate::reader::{LogTexts, fold_back, thread_of_message};
 use crate::view::{ConflictRow, Conversation, Letter, Receipt, ReceiptStatus, ThreadEnd};
@@ -186,10 +185,7 @@ fn is_wanted(letter: &Letter, arguments: &MessagesArguments) -> bool {
 /// Returns a message as lines: what was said, and how far it has come.
 fn lines(letter: &Letter) -> Vec<String> {
     let time: String = iso8601(letter.at.0).chars().take(19).collect();
-    let text = match &letter.text {
-        Some(text) => quoted(text, limits::PROMPT_CHARS),
-        None => "(its text cannot be read)".to_owned(),
-    };
+    let text = letter.quoted_text(limits::PROMPT_CHARS);
     let kind = if letter.kind == "message" { String::new() } else { format!(" ({})", letter.kind) };
     let labels = letter.labels_in_brackets();
     let mut receipts: Vec<_> = letter
@@ -244,6 +240,7 @@ mod tests {
             to: "human".to_owned(),
             kind: "message".to_owned(),
             text: Some("may I merge?".to_owned()),
+            lost: None,
             bytes: 12,
             thread_id: "msg-1".to_owned(),
             reply_to: Some("msg-1".to_owned()),

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::json;
 
 use super::*;
-use crate::bus::event::{ConflictResolved, Envelope, MessageAcknowledged};
+use crate::bus::event::{ConflictResolved, Envelope, MessageAcknowledged, ThreadResolved};
 use crate::bus::state::BodyRef;
 use crate::bus::storage::LogPosition;
 use crate::domain::ids::{CallId, CommandId, SessionId};
@@ -13,6 +13,7 @@ use crate::domain::member::Departure;
 use crate::domain::messaging::{Acknowledgement, Audience, DeliveryMethod, Group, Signal};
 use crate::domain::name::Name;
 use crate::domain::time::Tick;
+use crate::view::LongText;
 use crate::view::tests::joined;
 
 /// Texts that are all in their events.
@@ -20,10 +21,6 @@ struct Inline;
 
 impl Texts for Inline {
     fn text(&mut self, _: BodyRef) -> Option<String> {
-        None
-    }
-
-    fn long_text(&mut self, _: uuid::Uuid) -> Option<String> {
         None
     }
 }
@@ -124,6 +121,41 @@ fn each_recipient_has_a_receipt_with_its_times() {
 }
 
 #[test]
+fn what_a_session_had_in_flight_is_unread_again_when_it_ends() {
+    let (mut state, mut conversation) = (State::default(), Conversation::new(9, 50));
+    joined(&mut state, 1, "ann");
+    joined(&mut state, 2, "bob");
+    let session = SessionId(uuid::Uuid::from_u64_pair(0, 2));
+    let call = |number| CallId(uuid::Uuid::from_u64_pair(1, number));
+    let given = |message, by| Event::MessageHanded {
+        ids: vec![id(message)],
+        member: name("bob"),
+        session,
+        call: call(by),
+        method: DeliveryMethod::Pull,
+    };
+    let (detail, alive_ms) = (None, None);
+    let events = vec![
+        sent(1, &["bob"], "seen"),
+        sent(2, &["bob"], "lost"),
+        given(1, 1),
+        Event::MessageSeen { session, call: call(1) },
+        given(2, 2),
+        Event::MemberLeft { session, departure: Departure::Dead, detail, alive_ms },
+    ];
+    for (number, event) in (3..).zip(events) {
+        let entry = crate::view::tests::entry(number, event);
+        state.apply(&entry, &[0], LogPosition::default());
+        conversation.take(&entry, &state, &mut Inline);
+        assert!(conversation.is_settled(&state), "as far as the state has it after {number}");
+    }
+    let (seen, unread) = (ReceiptStatus::Seen, ReceiptStatus::Unread);
+    assert_eq!(statuses(&conversation), vec![vec![("bob", seen)], vec![("bob", unread)]]);
+    let lost = &conversation.letters().nth(1).unwrap().receipts[0];
+    assert_eq!((&lost.method, lost.delivered_at), (&None, None));
+}
+
+#[test]
 fn a_recipient_says_what_has_become_of_a_message_and_no_late_proof_takes_that_back() {
     let session = SessionId(uuid::Uuid::nil());
     let one = CallId(uuid::Uuid::from_u64_pair(1, 1));
@@ -157,6 +189,53 @@ fn a_recipient_says_what_has_become_of_a_message_and_no_late_proof_takes_that_ba
     let bob = &resolved.letters().next().unwrap().receipts[0];
     assert_eq!((bob.status, &bob.note), (ReceiptStatus::Resolved, &None));
     assert_eq!((bob.seen_at, bob.acknowledged_at), (Some(Moment(2)), Some(Moment(3))));
+}
+
+#[test]
+fn who_resolves_a_thread_in_better_words_has_these_in_its_receipt() {
+    let said = |status, note: &str| {
+        let (ids, member) = (vec![id(1)], name("bob"));
+        let note = Some(note.to_owned());
+        Event::MessageAcknowledged(MessageAcknowledged { ids, member, status, note })
+    };
+    let ends = |by: &str, summary: &str| {
+        let (threads, summary) = (vec![id(1)], summary.to_owned());
+        Event::ThreadResolved(ThreadResolved { threads, by: name(by), summary })
+    };
+    let resolved = Acknowledgement::Resolved;
+    let begun = || vec![sent(1, &["bob", "cay"], "x"), said(resolved, "one"), ends("bob", "one")];
+    let noted = |more: Vec<Event>| {
+        let conversation = folded(9, begun().into_iter().chain(more).collect());
+        let letter = conversation.letters().next().unwrap().clone();
+        let notes: Vec<_> = letter.receipts.iter().map(|one| one.note.clone()).collect();
+        (notes, letter.receipts[0].acknowledged_at, letter.resolved.unwrap().summary)
+    };
+    let bob = |note: &str| vec![Some(note.to_owned()), None];
+    assert_eq!(noted(Vec::new()), (bob("one"), Some(Moment(3)), "one".to_owned()));
+    let better = vec![ends("bob", "two")];
+    assert_eq!(noted(better), (bob("two"), Some(Moment(4)), "two".to_owned()));
+}
+
+#[test]
+fn a_long_text_that_is_lost_says_why_and_shows_nothing() {
+    struct Changed;
+    impl Texts for Changed {
+        fn text(&mut self, _: BodyRef) -> Option<String> {
+            None
+        }
+        fn long_text(&mut self, _: &Body) -> LongText {
+            LongText::Changed("it is damaged".to_owned())
+        }
+    }
+    let body = Body::Blob { id: uuid::Uuid::nil(), bytes: 9, sha256: None };
+    let plain = MessageSent::plain(id(1), name("ann"), Audience::All, "x");
+    let event = Event::MessageSent(MessageSent { body, ..plain });
+    let entry = crate::view::tests::entry(1, event);
+    let mut conversation = Conversation::new(9, 50);
+    conversation.take(&entry, &State::default(), &mut Changed);
+    let letter = conversation.letters().next().unwrap();
+    assert_eq!((&letter.text, letter.lost.as_deref()), (&None, Some("it is damaged")));
+    assert_eq!(letter.quoted_text(9), "(its text cannot be shown: it is damaged)");
 }
 
 #[test]

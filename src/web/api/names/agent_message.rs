@@ -11,6 +11,7 @@ use super::shared_thread::{MessageContext, thread_of};
 use crate::bus::Membership;
 use crate::domain::time::parse_time;
 use crate::domain::wait_times;
+use crate::web::api::json_object;
 use crate::web::api::writing::{HowUrgent, NewAttachment, NewMessage};
 use crate::web::problem::Problem;
 
@@ -22,8 +23,10 @@ const RETRIES: u64 = 3;
 #[serde(deny_unknown_fields)]
 pub(in crate::web::api) struct AgentMessage {
     /// The key's member, if it is named at all.
+    #[serde(default, deserialize_with = "json_object::maybe")]
     sender: Option<AgentIdentifier>,
     /// The member to whom it goes.
+    #[serde(default, deserialize_with = "json_object::maybe")]
     recipient: Option<AgentIdentifier>,
     /// Instead: a lane, role or capability.
     recipient_role: Option<String>,
@@ -32,6 +35,7 @@ pub(in crate::web::api) struct AgentMessage {
     recipient_all: bool,
     /// At most 1 MiB.
     content: String,
+    #[serde(default, deserialize_with = "json_object::maybe")]
     metadata: Option<MessageMetadata>,
     /// The message or request that it answers.
     in_response_to: Option<String>,
@@ -40,8 +44,9 @@ pub(in crate::web::api) struct AgentMessage {
     /// What kind of message it is, as its other fields say too. A `stream` without an action is `report_progress`.
     r#type: Option<MessageType>,
     /// At most 8.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json_object::several")]
     attachments: Vec<AgentAttachment>,
+    #[serde(default, deserialize_with = "json_object::maybe")]
     context: Option<MessageContext>,
     /// To be left out: the bridge names each message.
     id: Option<Value>,

@@ -3,7 +3,7 @@
 use axum::extract::{Extension, State};
 use axum::http::StatusCode;
 
-use super::why_refused::why_not_joined;
+use super::why_refused::{why_not, why_not_joined};
 use crate::bus::Membership;
 use crate::web::api::read_request::GivenNothing;
 use crate::web::problem::Problem;
@@ -23,7 +23,7 @@ pub(in crate::web::api) async fn end_membership(
     State(state): State<ServerState>,
     Extension(program): Extension<Program>,
     _: GivenNothing,
-) -> StatusCode {
-    state.programs.leave(program.name).await;
-    StatusCode::NO_CONTENT
+) -> Result<StatusCode, Problem> {
+    state.programs.leave(program.name).await.map_err(|error| why_not(&error))?;
+    Ok(StatusCode::NO_CONTENT)
 }

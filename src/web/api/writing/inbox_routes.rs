@@ -16,7 +16,7 @@ use crate::domain::ids::{CallId, MessageId};
 use crate::domain::limits;
 use crate::domain::messaging::{Acknowledgement, DeliveryMethod, Group};
 use crate::sys::random_ids;
-use crate::web::api::read_request::{Asked, GivenOrNot, Named, wrong_query};
+use crate::web::api::read_request::{Asked, GivenOrNot, Named, limit_in_words, wrong_query};
 use crate::web::problem::Problem;
 use crate::web::programs::Program;
 use crate::web::server_state::ServerState;
@@ -123,7 +123,7 @@ pub(in crate::web::api) fn checked_limit(limit: Option<usize>) -> Result<usize, 
     if (1..=most).contains(&limit) {
         return Ok(limit);
     }
-    Err(wrong_query(&format!("`limit` is 1 to {most}")))
+    Err(wrong_query(&limit_in_words()))
 }
 
 fn unread_after(

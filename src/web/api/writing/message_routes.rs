@@ -20,6 +20,7 @@ use crate::bus::{BusError, Membership, Outgoing, SentMessage as SentOnBus};
 use crate::domain::ids::MessageId;
 use crate::domain::messaging::{Attachment, Audience, Priority, Signal, mentioned, scaled};
 use crate::domain::name::Name;
+use crate::web::api::json_object;
 use crate::web::api::read_request::Given;
 use crate::web::problem::Problem;
 use crate::web::programs::Program;
@@ -48,7 +49,7 @@ pub(in crate::web::api) struct NewMessage {
     /// What it says to programs; at most 64 KiB.
     pub(in crate::web::api) payload: Option<Map<String, Value>>,
     /// At most 8 texts or files of the project.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json_object::several")]
     pub(in crate::web::api) attachments: Vec<NewAttachment>,
     /// What it is about: a path, a commit or a number.
     #[serde(rename = "ref")]

@@ -109,6 +109,6 @@ fn mark(status: ReceiptStatus) -> &'static str {
 fn in_words(letter: &Letter) -> String {
     let receipts: Vec<_> =
         letter.receipts.iter().take(MEMBERS).map(|receipt| receipt.in_words(letter.at)).collect();
-    let text = letter.text.as_deref().unwrap_or("(its text cannot be read)");
-    format!("{} to {}: {} ({})", letter.from, letter.to, cut(text, 200), receipts.join(", "))
+    let text = letter.text.clone().unwrap_or_else(|| letter.no_text());
+    format!("{} to {}: {} ({})", letter.from, letter.to, cut(&text, 200), receipts.join(", "))
 }

@@ -36,7 +36,7 @@ pub(in crate::web::pages) fn letter_row(letter: &Letter) -> Markup {
             p.letter-text dir="auto" {
                 @match &letter.text {
                     Some(text) => (text),
-                    None => span.soft { "(its text cannot be read)" },
+                    None => span.soft { (letter.no_text()) },
                 }
             }
             @if let Some(payload) = letter.payload_in_words() {

@@ -103,6 +103,7 @@ pub(super) fn letter(seq: u64, from: &str, to: &str, text: &str) -> Letter {
         to: to.to_owned(),
         kind: "message".to_owned(),
         text: Some(text.to_owned()),
+        lost: None,
         bytes: text.len() as u64,
         thread_id: "msg-1".to_owned(),
         reply_to: (seq > 1).then(|| "msg-1".to_owned()),

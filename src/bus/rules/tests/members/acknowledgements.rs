@@ -100,7 +100,7 @@ fn a_message_in_an_answer_that_nobody_has_had_is_not_acknowledged_yet() {
     world.take(b);
     let refusal = world.refuse(b, said(&[&ids[1]], Acked));
     let expected = format!(
-        "the message `{}` is in the answer of another call, which had not reached you when you \
+        "the message `{}` is in the answer of another call, which may not have reached you when you \
          wrote this one: read it there, then call again",
         ids[1]
     );

@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use notify::RecommendedWatcher;
 
-use crate::bus::event::{BodyRef, Entry};
+use crate::bus::event::{Body, BodyRef, Entry};
 use crate::bus::state::State;
 use crate::bus::storage::file::open_to_read::{self, Opened};
 use crate::bus::storage::file::{
     FileLog, Listening, Options, Origin, Proof, TRANSCRIPTS, long_texts, presence_files,
     transcript_name, wakeup_files,
 };
-use crate::bus::storage::stored_text::{read_details, read_text};
+use crate::bus::storage::stored_text::{read_body, read_details, read_text};
 use crate::bus::storage::{Log as _, LogError, LogPosition, OnWakeup, Presence, Replica};
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::time::Now;
@@ -184,9 +184,9 @@ impl StoredTexts<'_> {
         read_text(self.log, body)
     }
 
-    /// Reads a long text that stands beside the log.
-    pub fn long_text(&mut self, id: uuid::Uuid) -> Result<String, LogError> {
-        self.log.get_blob(id)
+    /// Reads a text of an event.
+    pub fn text_of(&mut self, body: &Body) -> Result<String, LogError> {
+        read_body(self.log, body.clone())
     }
 
     /// Reads the details of a task's end.

@@ -16,8 +16,10 @@ use crate::bus::storage::file::io_failure::names_in_part;
 use crate::bus::storage::file::log::segments;
 use crate::bus::storage::file::open_to_read::{Opened, open};
 use crate::bus::storage::file::{FileLog, Proof, bus_json, long_texts};
+use crate::bus::storage::stored_text::check_text;
 use crate::bus::storage::{Log as _, LogError};
 use crate::domain::ids::TaskId;
+use crate::domain::text::content_hash::ContentHash;
 use crate::domain::text::visible_letters::is_invisible;
 use crate::domain::time::iso8601;
 use crate::sys::fs::disk::{Disk as _, RealDisk};
@@ -234,23 +236,31 @@ fn resolve(value: &mut Value, read: &ReadText<'_>) -> u64 {
                 && let Some(Value::Object(blob)) = fields.get("blob")
                 && let Some(id) = blob.get("id").and_then(Value::as_str)
             {
-                let stored = blob.get("bytes").and_then(Value::as_u64);
-                let why = match read(id) {
-                    Ok(text) if stored.is_none_or(|stored| stored == text.len() as u64) => {
+                let whole = read(id).and_then(|text| check_as_stored(&text, blob).map(|()| text));
+                match whole {
+                    Ok(text) => {
                         *value = json!({ "text": text });
                         return 0;
                     }
-                    Ok(text) => format!("its file has {} bytes", text.len()),
-                    Err(error) => error.to_string(),
-                };
-                fields.insert("missing".to_owned(), Value::from(why));
-                return 1;
+                    Err(why) => {
+                        fields.insert("missing".to_owned(), Value::from(why.to_string()));
+                        return 1;
+                    }
+                }
             }
             fields.values_mut().map(|field| resolve(field, read)).sum()
         }
         Value::Array(items) => items.iter_mut().map(|item| resolve(item, read)).sum(),
         _ => 0,
     }
+}
+
+/// Refuses a long text that is not as its line says.
+fn check_as_stored(text: &str, blob: &Map<String, Value>) -> Result<(), LogError> {
+    let Some(bytes) = blob.get("bytes").and_then(Value::as_u64) else { return Ok(()) };
+    let sha256 = blob.get("sha256").and_then(Value::as_str);
+    let sha256 = sha256.and_then(|hash| ContentHash::try_from(hash.to_owned()).ok());
+    check_text(text, bytes, sha256.as_ref())
 }
 
 fn transcripts(log: &FileLog, lines: &mut Lines<'_, '_>) -> Result<(), LogError> {
@@ -313,12 +323,19 @@ mod tests {
         let read =
             |asked: &str| if asked == id { Ok("long".to_owned()) } else { Err(LogError::Gone) };
         let blob = |id: &str, bytes: u64| json!({ "blob": { "id": id, "bytes": bytes } });
-        let mut event =
-            json!({ "x": { "body": blob(&id, 4), "more": [blob(&id, 5), blob("no", 1)] } });
-        assert_eq!(resolve(&mut event, &read), 2);
+        let hashed = |text| {
+            let sha256 = String::from(ContentHash::of(text));
+            json!({ "blob": { "id": id, "bytes": 4, "sha256": sha256 } })
+        };
+        let more = json!([blob(&id, 5), blob("no", 1), hashed("lung"), hashed("long")]);
+        let mut event = json!({ "x": { "body": blob(&id, 4), "more": more } });
+        assert_eq!(resolve(&mut event, &read), 3);
         assert_eq!(event["x"]["body"], json!({ "text": "long" }));
-        assert_eq!(event["x"]["more"][0]["missing"], "its file has 4 bytes");
-        assert_eq!(event["x"]["more"][1]["missing"], "the log no longer holds this");
+        let why = |index: usize| &event["x"]["more"][index]["missing"];
+        assert_eq!(*why(0), "this text is damaged on disk: 4 bytes are there, and 5 were stored");
+        assert_eq!(*why(1), "the log no longer holds this");
+        assert_eq!(*why(2), LogError::ChangedText.to_string());
+        assert_eq!(event["x"]["more"][3], json!({ "text": "long" }));
         let mut words = json!({ "text": "{\"blob\":{\"id\":\"x\"}}" });
         assert_eq!(resolve(&mut words, &read), 0, "a text is no field");
     }

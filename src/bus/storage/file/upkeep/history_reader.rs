@@ -12,6 +12,7 @@ use crate::bus::storage::file::log::line_format::{self, Decoded};
 use crate::bus::storage::file::log::segments::{Next, RawLine, Scope, Stop};
 use crate::bus::storage::file::open_to_read::{Opened, open};
 use crate::bus::storage::file::{FileLog, Proof, bus_json, long_texts, transcript_name};
+use crate::bus::storage::stored_text::read_body;
 use crate::bus::storage::{Log as _, LogError, LogPosition};
 use crate::domain::ids::TaskId;
 use crate::sys::fs::disk::{Disk as _, RealDisk, size_and_touched_ns};
@@ -143,10 +144,7 @@ impl HistoryReader {
 
     /// Reads a text of an event.
     pub fn text(&mut self, body: &Body) -> Result<String, LogError> {
-        match body {
-            Body::Text(text) => Ok(text.clone()),
-            Body::Blob { id, .. } => self.log.get_blob(*id),
-        }
+        read_body(&mut self.log, body.clone())
     }
 
     /// Lists the transcripts.

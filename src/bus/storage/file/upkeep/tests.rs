@@ -260,7 +260,7 @@ fn texts_transcripts_rights_and_leftovers_are_judged() {
     assert_eq!(of(FindingKind::UnfinishedLine).severity, Severity::Note);
     assert_eq!(of(FindingKind::UnknownFile).file, "log/notes.txt");
     let (lines, done) = place.export();
-    assert_eq!((done.missing_texts, done.transcript_lines), (3, 2));
+    assert_eq!((done.missing_texts, done.transcript_lines), (4, 2));
     let unreadable = lines.iter().find(|line| line["transcript"]["unreadable"] == "not json");
     assert!(unreadable.is_some());
 }

@@ -1,7 +1,7 @@
 //! An exchange as a Mermaid sequence diagram. The words of others are escaped: no text of a message is taken for Mermaid or HTML.
 
 use crate::domain::text::visible_letters::beginning;
-use crate::view::{Trace, TraceMessage, TraceStep};
+use crate::view::{Trace, TraceMessage, TraceStep, no_text};
 
 /// Characters of a text in an arrow: a diagram is to be taken in at a glance.
 const TEXT_CHARS: usize = 60;
@@ -46,10 +46,10 @@ impl Cast {
 
 fn of_message(message: &TraceMessage, cast: &mut Cast) -> Vec<String> {
     let (from, to) = (cast.of(&message.agent), cast.of(&message.to));
-    let text = message.text.as_deref().unwrap_or("(its text cannot be read)");
+    let text = message.text.clone().unwrap_or_else(|| no_text(message.lost.as_deref()));
     let labels = message.labels().join(", ");
     let labels = if labels.is_empty() { "message".to_owned() } else { labels };
-    let words = format!("{labels}: {}", beginning(text, TEXT_CHARS));
+    let words = format!("{labels}: {}", beginning(&text, TEXT_CHARS));
     // An answer is a dashed arrow, as a return is.
     let arrow = if message.reply_to.is_some() { "-->>" } else { "->>" };
     let mut lines = vec![format!("    {from}{arrow}{to}: {}", escaped(&words))];

@@ -4,7 +4,7 @@ use crate::domain::limits;
 use crate::domain::text::counted::{counted, counted_as};
 use crate::domain::text::visible_letters::quoted;
 use crate::domain::time::iso8601;
-use crate::view::{Moment, Trace, TraceMessage, TraceStep};
+use crate::view::{Moment, Trace, TraceMessage, TraceStep, no_text};
 
 /// The most receipts of a message that have a line; a broadcast may have hundreds.
 const SHOWN_RECEIPTS: usize = 16;
@@ -37,7 +37,7 @@ fn head(trace: &Trace) -> String {
 fn of_message(trace: &Trace, message: &TraceMessage) -> Vec<String> {
     let text = match &message.text {
         Some(text) => quoted(text, limits::PROMPT_CHARS),
-        None => "(its text cannot be read)".to_owned(),
+        None => no_text(message.lost.as_deref()),
     };
     let labels = message.labels().join(", ");
     let labels = if labels.is_empty() { labels } else { format!(" ({labels})") };

@@ -300,10 +300,7 @@ impl Rows<'_> {
                 format!("{urgent}{}", stand.unwrap_or_default())
             }
         };
-        let text = match &letter.text {
-            Some(text) => quoted(text, WORDS),
-            None => "(its text cannot be read)".to_owned(),
-        };
+        let text = letter.quoted_text(WORDS);
         let end = match letter.asks_you {
             _ if letter.resolved.is_some() => "(resolved) ",
             Some(UserQuestion::Open) => "(open) ",

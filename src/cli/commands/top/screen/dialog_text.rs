@@ -408,10 +408,7 @@ fn of_step(tree: &WorkflowTree, step: &StepNode, now: Moment) -> (String, Vec<Te
 fn of_letter(letter: &Letter, now: Moment) -> Vec<TextLine> {
     let kind = if letter.kind == "message" { String::new() } else { format!(" ({})", letter.kind) };
     let labels = letter.labels_in_brackets();
-    let text = match &letter.text {
-        Some(text) => quoted(text, QUOTED),
-        None => "(its text cannot be read)".to_owned(),
-    };
+    let text = letter.quoted_text(QUOTED);
     let answers = letter.reply_to.as_ref().map(|id| format!(", answers {id}"));
     let head = format!(
         "{} → {}{kind}{labels}, {} ago{}",

@@ -132,6 +132,7 @@ fn letter(number: u64, from: &str, to: &str) -> Letter {
         to: to.to_owned(),
         kind: "message".to_owned(),
         text: Some(format!("text {number}")),
+        lost: None,
         bytes: 6,
         thread_id: String::new(),
         reply_to: None,
