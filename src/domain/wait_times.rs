@@ -41,6 +41,9 @@ pub const CANCEL_ANSWER: Duration = Duration::from_secs(3);
 /// process exists.
 pub const HOST_STARTS: Duration = Duration::from_secs(15);
 
+/// A host that could not write what becomes of a task tries again after this, as long as somebody waits for it.
+pub const TAKE_UP_AGAIN: Duration = Duration::from_secs(1);
+
 /// The promise of `kill_agent`: SIGTERM, 5 s, SIGKILL, and the time to see that the agent is gone.
 pub const KILL_AGENT: Duration = Duration::from_secs(10);
 

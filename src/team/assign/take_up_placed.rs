@@ -1,5 +1,7 @@
 //! Agents that the bridge of a host starts for others: it looks which tasks were placed on it, and takes each up or refuses it.
 
+use std::time::Duration;
+
 use super::start_new_agent::{Newcomer, Started};
 use crate::bus::Bus;
 use crate::bus::rules::{NameChoice, NewTask, Operation};
@@ -7,6 +9,7 @@ use crate::bus::state::Placement;
 use crate::domain::ids::TaskId;
 use crate::domain::member::HostOffer;
 use crate::domain::name::Name;
+use crate::domain::wait_times;
 use crate::team::error::{HostError, TeamError};
 use crate::team::team_handle::Team;
 
@@ -45,34 +48,33 @@ impl Team {
             });
             let Some(waiting) = waiting else { return Ok(()) };
             for placed in waiting {
-                if let Some(done) = self.take_up_or_refuse(offer, placed).await? {
+                if let Some(done) = self.take_up_or_refuse(offer, placed).await {
                     tell(done);
                 }
             }
-            if changes.changed().await.is_err() {
+            // What could not be written, because the server is away, is tried again.
+            let waits = self.bus().look(|state| state.placements().any(|placed| placed.with == me));
+            let again = if waits { wait_times::TAKE_UP_AGAIN } else { Duration::MAX };
+            if let Ok(Err(_)) = tokio::time::timeout(again, changes.changed()).await {
                 return Ok(());
             }
         }
     }
 
-    /// Starts the agent for a task, or says why not. Returns none if nobody waits for it any longer.
-    async fn take_up_or_refuse(
-        &self,
-        offer: &HostOffer,
-        placed: Placement,
-    ) -> Result<Option<TakenUp>, TeamError> {
+    /// Starts the agent for a task, or says why not. Returns none if neither could be written, or if nobody waits for it any longer.
+    async fn take_up_or_refuse(&self, offer: &HostOffer, placed: Placement) -> Option<TakenUp> {
         let machine = self.bus().look(|state| Some(state.host_of(placed.asker)?.name.clone()));
         let agent = self.take_up(offer, &placed, machine.as_deref()).await;
         if let Err(error) = &agent {
             let why = error.message_for_model();
             let refusing = Operation::EndPlacement(placed.id.clone(), why);
-            if self.inner.membership.ask(refusing).await.is_err() {
-                let waits = self.bus().look(|state| state.placement(&placed.id).is_some());
-                return if waits { agent.map(|_| None) } else { Ok(None) };
+            if let Err(unwritten) = self.inner.membership.ask(refusing).await {
+                tracing::debug!("{} was not refused: {unwritten}", placed.id);
+                return None;
             }
         }
         let Placement { id: task, by, profile, .. } = placed;
-        Ok(Some(TakenUp { task, by, machine, profile, agent }))
+        Some(TakenUp { task, by, machine, profile, agent })
     }
 
     async fn take_up(
