@@ -6,12 +6,14 @@ use super::finding::{Cause, Finding, Level, Subject};
 use crate::domain::limits::{CLIENT_WORD_CHARS, NAMED_IN_CLIENT_FILE};
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::domain::text::visible_letters::{beginning, without_styles};
+use crate::setup::known_client::SERVER;
 
 /// The clients that are asked.
 pub(super) const CODEX: &str = "codex";
 pub(super) const CLAUDE_CODE: &str = "claude-code";
 
 /// The checks of the findings.
+const ENTRY: &str = "entry";
 const FILE: &str = "file";
 const SWITCHED_OFF: &str = "switched off";
 
@@ -89,7 +91,7 @@ fn of_codex(findings: &mut Vec<Finding>, answers: &[Answer]) {
     }
     if !named.is_empty() {
         findings
-            .retain(|one| one.subject != subject || one.check != "entry" || one.level != Level::Ok);
+            .retain(|one| one.subject != subject || one.check != ENTRY || one.level != Level::Ok);
     }
 }
 
@@ -116,8 +118,15 @@ fn of_claude_code(findings: &mut Vec<Finding>, answer: &Answer) {
     let mut files: Vec<&str> = Vec::new();
     for item in items {
         let Some((file, rest)) = item.split_once(" › ") else { continue };
+        // What it says of one server goes for that server alone, and the rest of the file counts.
+        if let Some(server) = server_in(rest) {
+            if server == SERVER {
+                add_skipped(findings, &subject, file, rest);
+            }
+            continue;
+        }
         // It goes on without such an item.
-        let is_left_out = ["was ignored", "was removed", "was skipped"];
+        let is_left_out = ["was ignored", "was removed", "was skipped", ": Skipped —"];
         if is_left_out.iter().any(|words| rest.contains(words)) || files.contains(&file) {
             continue;
         }
@@ -142,6 +151,33 @@ fn of_claude_code(findings: &mut Vec<Finding>, answer: &Answer) {
             Finding::note(&subject, SWITCHED_OFF, says).with_remedy(remedy).with_cause(cause),
         );
     }
+}
+
+/// Returns the server of which an item speaks: its key names one, or a field of one, also in the table of a project.
+fn server_in(item: &str) -> Option<&str> {
+    let (key, _) = item.split_once(": ")?;
+    let (before, server) = key.split_once("mcpServers.")?;
+    let is_whole = before.is_empty() || before.ends_with('.');
+    is_whole.then(|| server.split('.').next().unwrap_or(server))
+}
+
+/// Adds that Claude Code starts no bridge from a file, unless a problem with its entry is known. Then no entry is all right.
+fn add_skipped(findings: &mut Vec<Finding>, subject: &Subject, file: &str, item: &str) {
+    let is_known = |one: &Finding| {
+        one.subject == *subject
+            && one.level == Level::Problem
+            && [ENTRY, SWITCHED_OFF].contains(&one.check)
+    };
+    if !findings.iter().any(is_known) {
+        let says = format!(
+            "Claude Code does not start the bridge from {}, as it says itself: {}",
+            beginning(file, CLIENT_WORD_CHARS),
+            beginning(item, CLIENT_WORD_CHARS)
+        );
+        let remedy = format!("correct that in {}", beginning(file, CLIENT_WORD_CHARS));
+        findings.push(Finding::problem(subject, SWITCHED_OFF, says, remedy));
+    }
+    findings.retain(|one| one.subject != *subject || one.check != ENTRY || one.level != Level::Ok);
 }
 
 #[cfg(test)]
@@ -219,5 +255,29 @@ mod tests {
             add(&mut findings, &[answer(CLAUDE_CODE, 0, said, &[])]);
             assert_eq!(findings, [ours], "it is known");
         }
+    }
+
+    /// As Claude Code 2.1.329 says it.
+    #[test]
+    fn what_claude_code_says_of_one_server_goes_for_that_server_alone() {
+        let subject = Subject::Client(CLAUDE_CODE.to_owned());
+        let ok = || Finding::ok(&subject, ENTRY, "/h/.claude.json starts `/x/cli-team-bridge`");
+        let check = |item: &str, expected: &[(&str, Level)]| {
+            let said = format!("Invalid settings\n- /h/.claude.json › {item}\n");
+            let mut findings = vec![ok()];
+            add(&mut findings, &[answer(CLAUDE_CODE, 0, &said, &[])]);
+            add(&mut findings, &[answer(CLAUDE_CODE, 0, &said, &[])]);
+            let found: Vec<_> = findings.iter().map(|one| (one.check, one.level)).collect();
+            assert_eq!(found, expected, "{item}: {findings:?}");
+        };
+        let (fine, off) = ([(ENTRY, Level::Ok)], [(SWITCHED_OFF, Level::Problem)]);
+        check("mcpServers.other: Skipped — url: an entry has a type", &fine);
+        check("mcpServers.other.env: Expected record", &fine);
+        check("projects./p.mcpServers.other: Skipped — env: Expected record", &fine);
+        check("hooks.Stop: Skipped — any words", &fine);
+        check("mcpServers.bridge: Skipped — env: Expected record", &off);
+        check("mcpServers.bridge.alwaysLoad: Expected boolean", &off);
+        let of_file = [(ENTRY, Level::Ok), (SWITCHED_OFF, Level::Note)];
+        check("mcpServers: Expected record", &of_file);
     }
 }
