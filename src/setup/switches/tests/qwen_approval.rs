@@ -2,6 +2,15 @@
 
 use super::*;
 
+#[test]
+fn the_only_entry_may_be_in_the_file_that_qwen_code_shares_with_others() {
+    let user = User::of("qwen");
+    user.write("p/.mcp.json", &servers(&json!({ "timeout": 150_000, "type": "stdio" })));
+    let found = user.says();
+    let words = "asks you before it starts the bridge from ~/p/.mcp.json";
+    assert!(found.len() == 1 && found[0].1.contains(words), "{found:?}");
+}
+
 /// The hash is that of Qwen Code 0.24.4 for this entry.
 #[test]
 fn what_a_project_brings_waits_for_the_approval_of_qwen_code() {
