@@ -161,23 +161,40 @@ fn server_in(item: &str) -> Option<&str> {
     is_whole.then(|| server.split('.').next().unwrap_or(server))
 }
 
-/// Adds that Claude Code starts no bridge from a file, unless a problem with its entry is known. Then no entry is all right.
+/// Adds that Claude Code starts no bridge from a file: a problem, unless it has one from elsewhere.
 fn add_skipped(findings: &mut Vec<Finding>, subject: &Subject, file: &str, item: &str) {
-    let is_known = |one: &Finding| {
-        one.subject == *subject
-            && one.level == Level::Problem
-            && [ENTRY, SWITCHED_OFF].contains(&one.check)
+    // An entry for one project alone has that project after its file.
+    let (path, begins) = match file.split_once(" [project: ") {
+        Some((path, _)) => (path, "(scope \"local\""),
+        None => (file, "starts "),
     };
-    if !findings.iter().any(is_known) {
-        let says = format!(
-            "Claude Code does not start the bridge from {}, as it says itself: {}",
-            beginning(file, CLIENT_WORD_CHARS),
-            beginning(item, CLIENT_WORD_CHARS)
-        );
-        let remedy = format!("correct that in {}", beginning(file, CLIENT_WORD_CHARS));
-        findings.push(Finding::problem(subject, SWITCHED_OFF, says, remedy));
+    let shown = Path::new(path).shown().to_string();
+    let is_ok_entry = |one: &Finding| {
+        one.subject == *subject && one.check == ENTRY && one.level == Level::Ok
+    };
+    let is_of_file = |one: &Finding| one.says.starts_with(&format!("{shown} {begins}"));
+    let is_found = findings.iter().any(|one| is_ok_entry(one) && is_of_file(one));
+    // Of a file that it names otherwise than we do, the entry may be any.
+    findings.retain(|one| !is_ok_entry(one) || is_found && !is_of_file(one));
+    let says = format!(
+        "Claude Code does not start the bridge from {}, as it says itself: {}",
+        beginning(file, CLIENT_WORD_CHARS),
+        beginning(item, CLIENT_WORD_CHARS)
+    );
+    let is_known = |one: &Finding| {
+        let is_problem = one.level == Level::Problem && [ENTRY, SWITCHED_OFF].contains(&one.check);
+        one.subject == *subject && (one.says == says || is_problem && one.says.contains(&shown))
+    };
+    if findings.iter().any(is_known) {
+        return;
     }
-    findings.retain(|one| one.subject != *subject || one.check != ENTRY || one.level != Level::Ok);
+    let remedy = format!("correct that in {}", beginning(file, CLIENT_WORD_CHARS));
+    let has_other = findings.iter().any(is_ok_entry);
+    findings.push(if has_other {
+        Finding::note(subject, SWITCHED_OFF, says).with_remedy(remedy)
+    } else {
+        Finding::problem(subject, SWITCHED_OFF, says, remedy)
+    });
 }
 
 #[cfg(test)]
@@ -257,27 +274,45 @@ mod tests {
         }
     }
 
-    /// As Claude Code 2.1.329 says it.
+    /// As Claude Code 2.1.329 says it, which then takes the bridge from elsewhere, if it can.
     #[test]
     fn what_claude_code_says_of_one_server_goes_for_that_server_alone() {
         let subject = Subject::Client(CLAUDE_CODE.to_owned());
-        let ok = || Finding::ok(&subject, ENTRY, "/h/.claude.json starts `/x/cli-team-bridge`");
-        let check = |item: &str, expected: &[(&str, Level)]| {
-            let said = format!("Invalid settings\n- /h/.claude.json › {item}\n");
-            let mut findings = vec![ok()];
+        let user = || Finding::ok(&subject, ENTRY, "/h/.claude.json starts `/x/cli-team-bridge`");
+        let project = || Finding::ok(&subject, ENTRY, "/p/.mcp.json starts `/x/cli-team-bridge`");
+        let local = || {
+            let says = "/h/.claude.json (scope \"local\", in /p) starts `/x/cli-team-bridge`";
+            Finding::ok(&subject, ENTRY, says)
+        };
+        let check = |found: Vec<Finding>, items: &[&str], expected: &[(&str, Level)]| {
+            let items = items.iter().map(|item| format!("- {item}\n")).collect::<String>();
+            let said = format!("Invalid settings\n{items}\nRemote Control\n");
+            let mut findings = found;
             add(&mut findings, &[answer(CLAUDE_CODE, 0, &said, &[])]);
             add(&mut findings, &[answer(CLAUDE_CODE, 0, &said, &[])]);
             let found: Vec<_> = findings.iter().map(|one| (one.check, one.level)).collect();
-            assert_eq!(found, expected, "{item}: {findings:?}");
+            assert_eq!(found, expected, "{items}: {findings:?}");
         };
         let (fine, off) = ([(ENTRY, Level::Ok)], [(SWITCHED_OFF, Level::Problem)]);
-        check("mcpServers.other: Skipped — url: an entry has a type", &fine);
-        check("mcpServers.other.env: Expected record", &fine);
-        check("projects./p.mcpServers.other: Skipped — env: Expected record", &fine);
-        check("hooks.Stop: Skipped — any words", &fine);
-        check("mcpServers.bridge: Skipped — env: Expected record", &off);
-        check("mcpServers.bridge.alwaysLoad: Expected boolean", &off);
-        let of_file = [(ENTRY, Level::Ok), (SWITCHED_OFF, Level::Note)];
-        check("mcpServers: Expected record", &of_file);
+        let noted = [(ENTRY, Level::Ok), (SWITCHED_OFF, Level::Note)];
+        let other = "mcpServers.other: Skipped — unknown MCP server type \"htp\"";
+        check(vec![user()], &[&format!("/h/.claude.json › {other}")], &fine);
+        check(vec![user()], &[&format!("/h/.claude.json [project: /p] › {other}")], &fine);
+        check(vec![user()], &["/h/.claude.json › hooks.Stop: Skipped — any words"], &fine);
+        check(vec![user()], &["/h/.claude.json › mcpServers: Expected record"], &noted);
+        let ours = "mcpServers.bridge: Skipped — invalid MCP server config for \"bridge\": env: expected record";
+        let of_user = format!("/h/.claude.json › {ours}");
+        let of_project = format!("/p/.mcp.json › {ours}");
+        let of_local = format!("/h/.claude.json [project: /p] › {ours}");
+        check(vec![user()], &[&of_user], &off);
+        check(vec![local()], &[&of_local], &off);
+        check(vec![user(), project()], &[&of_project], &noted);
+        check(vec![user(), project()], &[&of_user], &noted);
+        check(vec![user(), local()], &[&of_local], &noted);
+        check(vec![user()], &[&format!("/elsewhere/.claude.json › {ours}")], &off);
+        let both = [(SWITCHED_OFF, Level::Note), (SWITCHED_OFF, Level::Problem)];
+        check(vec![user(), project()], &[&of_project, &of_user], &both);
+        let known = Finding::problem(&subject, SWITCHED_OFF, "because of /h/.claude.json", "x");
+        check(vec![known], &[&of_user], &off);
     }
 }
