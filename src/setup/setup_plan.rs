@@ -115,6 +115,8 @@ fn still_set(earlier: Option<&Earlier>, new: &[SetField], ours: &FileEdits) -> V
 pub struct Surroundings<'a> {
     /// Says whether a program is missing.
     pub is_missing: &'a dyn Fn(&str) -> bool,
+    /// Puts values in the places of variables in a command, as the client does.
+    pub expand: &'a dyn Fn(&str) -> String,
     /// Says what is wrong with the arguments of the bridge.
     pub judge_arguments: JudgeArguments,
     /// Whether the file belongs to a project, whose repository may have brought it.
@@ -134,6 +136,15 @@ enum Standing {
 }
 
 impl Surroundings<'_> {
+    /// Returns an entry as the client uses it.
+    fn used(&self, present: &Value) -> Value {
+        let mut used = present.clone();
+        if let Some(command) = present["command"].as_str() {
+            used["command"] = (self.expand)(command).into();
+        }
+        used
+    }
+
     /// Says whether an entry starts the bridge from a place where it is not.
     fn is_gone(&self, present: &Value) -> bool {
         runs_bridge(present) && (self.is_missing)(present["command"].as_str().unwrap_or_default())
@@ -141,7 +152,9 @@ impl Surroundings<'_> {
 
     fn judge(&self, entry: &Entry, present: &Value, earlier: Option<&Earlier>) -> Standing {
         let is_ours = || !self.is_of_project || further_fields(present, &entry.value).is_empty();
-        if !runs_bridge(present) || is_recorded(entry, present, earlier) || !is_ours() {
+        let is_written = is_recorded(entry, present, earlier);
+        let present = &self.used(present);
+        if !runs_bridge(present) || is_written || !is_ours() {
             return Standing::Other;
         }
         let role = match started_server(present, self.judge_arguments) {
@@ -189,7 +202,7 @@ pub fn plan_correction(
         return planned.map_err(|error| match error {
             EditError::Moved { path, command } => {
                 let present = value_at(text, edits, &path).ok().flatten();
-                match present.filter(|present| around.is_gone(present)) {
+                match present.filter(|present| around.is_gone(&around.used(present))) {
                     Some(gone) => EditError::Gone { path, gone: started_by(&gone), command },
                     None => EditError::Moved { path, command },
                 }
