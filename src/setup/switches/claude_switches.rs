@@ -11,6 +11,7 @@ use super::name_pattern::fits;
 use crate::domain::limits::NAMED_IN_CLIENT_FILE;
 use crate::domain::text::counted::counted;
 use crate::domain::text::shown_path::ShownPath as _;
+use crate::setup::config_file::ConfigFile;
 use crate::setup::edits::config_edit::key_of;
 use crate::setup::known_client::{EntryInUse, EntryScope, SERVER, Switch, SwitchEffect};
 
@@ -311,6 +312,12 @@ fn not_approved(used: &EntryInUse<'_>, settings: &[Settings]) -> Option<Switch> 
     let approves_all = |one: &Settings| one.value["enableAllProjectMcpServers"] == true;
     let is_approved = settings.iter().any(approves_all)
         || settings.iter().any(|one| lists("enabledMcpjsonServers")(&one));
+    // Setup changes nothing of a client if it may not change the file of the entry.
+    let opening = || {
+        let error = ConfigFile::read(&used.file, used.root).err()?;
+        let opening = error.remedy_of_change(&used.file.shown().to_string());
+        Some(format!("{opening}, then "))
+    };
     (!is_approved).then(|| Switch {
         unused_file: None,
         effect: SwitchEffect::Partly,
@@ -320,7 +327,8 @@ fn not_approved(used: &EntryInUse<'_>, settings: &[Settings]) -> Option<Switch> 
             used.file.shown()
         ),
         remedy: format!(
-            "approve it when it asks, or run `cli-team-bridge setup --client {} --project .`",
+            "approve it when it asks, or {}run `cli-team-bridge setup --client {} --project .`",
+            opening().unwrap_or_default(),
             used.client.name
         ),
     })

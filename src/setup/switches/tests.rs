@@ -10,7 +10,7 @@ use crate::setup::clients::named;
 use crate::setup::edits::entry_variables::Values;
 use crate::setup::known_client::{Places, Switch, SwitchEffect};
 
-mod qwen_approval;
+mod approvals;
 mod wrong_values;
 
 /// A home directory and a project in it.
