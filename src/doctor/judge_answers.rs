@@ -169,9 +169,8 @@ fn add_skipped(findings: &mut Vec<Finding>, subject: &Subject, file: &str, item:
         None => (file, "starts "),
     };
     let shown = Path::new(path).shown().to_string();
-    let is_ok_entry = |one: &Finding| {
-        one.subject == *subject && one.check == ENTRY && one.level == Level::Ok
-    };
+    let is_ok_entry =
+        |one: &Finding| one.subject == *subject && one.check == ENTRY && one.level == Level::Ok;
     let is_of_file = |one: &Finding| one.says.starts_with(&format!("{shown} {begins}"));
     let is_found = findings.iter().any(|one| is_ok_entry(one) && is_of_file(one));
     // Of a file that it names otherwise than we do, the entry may be any.

@@ -73,7 +73,10 @@ fn comments_that_their_owner_has_put_above_our_heading_stay() {
     for (before, after) in [
         ("", ""),
         ("model = \"x\"\n\n", ""),
-        ("a = \"\"\"\n##\n[mcp_servers.bridge]\n\"\"\"\n\n", "\n[mcp_servers.theirs]\ncommand = \"z\"\n"),
+        (
+            "a = \"\"\"\n##\n[mcp_servers.bridge]\n\"\"\"\n\n",
+            "\n[mcp_servers.theirs]\ncommand = \"z\"\n",
+        ),
         ("[tui]\nb = 1\n\n", "\n[[profiles]]\nc = 1\n"),
     ] {
         let edited = add("", &[ours()]).unwrap();
