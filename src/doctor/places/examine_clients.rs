@@ -292,7 +292,10 @@ fn read_all(
         });
         let written = content.and_then(|content| {
             let text = content.text.unwrap_or_default();
-            let written = written_entry::look(&text, &file.edits);
+            let written = match scope {
+                Scope::Local { .. } => written_entry::look_local(&text, &file.edits),
+                Scope::Project | Scope::User => written_entry::look(&text, &file.edits),
+            };
             let written = written.and_then(|written| file.check_readable(&text).map(|()| written));
             written.map_err(|error| {
                 let remedy = match error {
