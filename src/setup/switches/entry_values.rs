@@ -36,7 +36,7 @@ pub(super) enum Least {
 const TOO_LONG: f64 = 2_147_483_648.0;
 
 /// Returns the number that a value is in JavaScript, if it is one.
-fn number_in(value: &Value) -> Option<f64> {
+pub(super) fn number_in(value: &Value) -> Option<f64> {
     value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())
 }
 
