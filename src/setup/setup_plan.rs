@@ -405,6 +405,11 @@ pub fn remaining(now: &str, earlier: &Earlier) -> Result<Remaining, EditError> {
             }
         }
     }
+    if let FileEdits::Json(added) = &record.added {
+        let named =
+            |key| format!("a copy of its hooks in `{key}`, which you have to remove by hand");
+        others.extend(edit_json::copied_hooks(now, added)?.into_iter().map(named));
+    }
     let (_, replaced, put_back) = mend_command::put_back(now, &record.added, &record.set)?;
     Ok(Remaining {
         ours: record.added.of_same_kind(ours),
