@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::brought_entry::{EntryFault, judge_form};
 use super::edits::config_edit::{
-    EditError, Edited, Entry, FileEdits, JsonEdit, further_fields, has_form, key_of, named_fields,
-    names_bridge, runs_bridge, started_by,
+    EditError, Edited, Entry, FileEdits, JsonEdit, PROGRAM, further_fields, has_form, key_of,
+    named_fields, runs_bridge, started_by,
 };
 use super::edits::entry_arguments::{JudgeArguments, ServerRole, started_server};
 use super::edits::mend_command::{self, SetField, Wrong};
@@ -336,9 +336,9 @@ pub fn check_projects_entries(
             return Ok(());
         };
         match judge_form(&present, &entry.value) {
-            // Setup refuses an entry with another program or other arguments anyway.
+            // Setup refuses an entry with the path of another program, or with other arguments, anyway.
             Err(EntryFault::Fields(fields))
-                if names_bridge(&present) && present.get("args") == entry.value.get("args") =>
+                if present["command"] == PROGRAM || has_command_line(&entry.value, &present) =>
             {
                 let fields = named_fields(&fields);
                 Err(EditError::FurtherFields { path: entry.path.clone(), fields })
