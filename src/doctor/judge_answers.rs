@@ -169,22 +169,27 @@ fn add_skipped(findings: &mut Vec<Finding>, subject: &Subject, file: &str, item:
         None => (file, "starts "),
     };
     let shown = Path::new(path).shown().to_string();
-    let is_ok_entry =
-        |one: &Finding| one.subject == *subject && one.check == ENTRY && one.level == Level::Ok;
-    let is_of_file = |one: &Finding| one.says.starts_with(&format!("{shown} {begins}"));
-    let is_found = findings.iter().any(|one| is_ok_entry(one) && is_of_file(one));
-    // Of a file that it names otherwise than we do, the entry may be any.
-    findings.retain(|one| !is_ok_entry(one) || is_found && !is_of_file(one));
     let says = format!(
         "Claude Code does not start the bridge from {}, as it says itself: {}",
         beginning(file, CLIENT_WORD_CHARS),
         beginning(item, CLIENT_WORD_CHARS)
     );
-    let is_known = |one: &Finding| {
+    // It is asked in several directories.
+    if findings.iter().any(|one| one.subject == *subject && one.says == says) {
+        return;
+    }
+    let is_ok_entry =
+        |one: &Finding| one.subject == *subject && one.check == ENTRY && one.level == Level::Ok;
+    let is_of_file = |one: &Finding| one.says.starts_with(&format!("{shown} {begins}"));
+    let is_found = findings.iter().any(|one| is_ok_entry(one) && is_of_file(one));
+    let is_known = findings.iter().any(|one| {
         let is_problem = one.level == Level::Problem && [ENTRY, SWITCHED_OFF].contains(&one.check);
-        one.subject == *subject && (one.says == says || is_problem && one.says.contains(&shown))
-    };
-    if findings.iter().any(is_known) {
+        one.subject == *subject && is_problem && one.says.contains(&shown)
+    });
+    // Of a file that it names otherwise than we do, the entry may be any.
+    let stays = |one: &Finding| if is_found { !is_of_file(one) } else { is_known };
+    findings.retain(|one| !is_ok_entry(one) || stays(one));
+    if is_known {
         return;
     }
     let remedy = format!("correct that in {}", beginning(file, CLIENT_WORD_CHARS));
