@@ -289,7 +289,7 @@ mod tests {
             Finding::ok(&subject, ENTRY, says)
         };
         let check = |found: Vec<Finding>, items: &[&str], expected: &[(&str, Level)]| {
-            let items = items.iter().map(|item| format!("- {item}\n")).collect::<String>();
+            let items = format!("- {}\n", items.join("\n- "));
             let said = format!("Invalid settings\n{items}\nRemote Control\n");
             let mut findings = found;
             add(&mut findings, &[answer(CLAUDE_CODE, 0, &said, &[])]);
