@@ -187,8 +187,8 @@ fn add_skipped(findings: &mut Vec<Finding>, subject: &Subject, file: &str, item:
         one.subject == *subject && is_problem && one.says.contains(&shown)
     });
     // Of a file that it names otherwise than we do, the entry may be any.
-    let stays = |one: &Finding| if is_found { !is_of_file(one) } else { is_known };
-    findings.retain(|one| !is_ok_entry(one) || stays(one));
+    let is_kept = |one: &Finding| if is_found { !is_of_file(one) } else { is_known };
+    findings.retain(|one| !is_ok_entry(one) || is_kept(one));
     if is_known {
         return;
     }
