@@ -1,5 +1,5 @@
 //! Asks the clients that can say what is wrong with their own settings: Codex and Claude Code, by a command of theirs that starts no session
-//! and none of the commands that their settings name.
+//! and none of the commands that their settings name. One that was never started is not asked: it would make files in the home directory.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -8,9 +8,10 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 use super::judge_answers::{Answer, CLAUDE_CODE, CODEX};
 use crate::domain::wait_times;
-use crate::setup::clients::named;
+use crate::setup::clients::{named, was_started};
 use crate::setup::known_client::{Places, SERVER, Server};
 use crate::setup::switches::directories_read;
+use crate::supervisor::npm_folder::NO_CACHE;
 use crate::supervisor::{self, ChildSpec, Shim, StopPlan};
 use crate::sys::process::find_program;
 use crate::team::Launch;
@@ -27,7 +28,7 @@ struct Question {
     program: &'static str,
     arguments: &'static [&'static str],
     /// Added to the environment.
-    variable: (&'static str, &'static str),
+    variables: &'static [(&'static str, &'static str)],
 }
 
 const QUESTIONS: [Question; 2] = [
@@ -36,13 +37,19 @@ const QUESTIONS: [Question; 2] = [
         program: "codex",
         arguments: &["mcp", "list"],
         // The words of an error, without the calls that led to it.
-        variable: ("RUST_BACKTRACE", "0"),
+        variables: &[("RUST_BACKTRACE", "0")],
     },
     Question {
         client: CLAUDE_CODE,
         program: "claude",
         arguments: &["doctor"],
-        variable: ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+        variables: &[
+            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+            // It asks npm, which leaves no log of that, and makes no cache.
+            ("npm_config_logs_max", "0"),
+            ("npm_config_cache", NO_CACHE),
+            ("npm_config_update_notifier", "false"),
+        ],
     },
 ];
 
@@ -67,6 +74,7 @@ pub(super) async fn ask(
         }
     }
     let questions = QUESTIONS.iter().filter_map(|question| {
+        named(question.client).filter(|client| was_started(client, &places))?;
         let program = find_program(Path::new(question.program), search.as_deref())?;
         Some((question, program))
     });
@@ -117,10 +125,9 @@ async fn run(
     program: &Path,
     directory: &Path,
 ) -> Option<(Option<i32>, String)> {
-    let (name, value) = question.variable;
     let mut env: Vec<(OsString, OsString)> = launch.environment.clone();
-    env.retain(|(known, _)| known != name);
-    env.push((name.into(), value.into()));
+    env.retain(|(known, _)| question.variables.iter().all(|(name, _)| known != name));
+    env.extend(question.variables.iter().map(|(name, value)| (name.into(), value.into())));
     let spec = ChildSpec {
         program: program.to_owned(),
         args: question.arguments.iter().map(OsString::from).collect(),

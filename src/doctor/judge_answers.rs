@@ -6,12 +6,14 @@ use super::finding::{Cause, Finding, Level, Subject};
 use crate::domain::limits::{CLIENT_WORD_CHARS, NAMED_IN_CLIENT_FILE};
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::domain::text::visible_letters::{beginning, without_styles};
+use crate::setup::known_client::SERVER;
 
 /// The clients that are asked.
 pub(super) const CODEX: &str = "codex";
 pub(super) const CLAUDE_CODE: &str = "claude-code";
 
 /// The checks of the findings.
+const ENTRY: &str = "entry";
 const FILE: &str = "file";
 const SWITCHED_OFF: &str = "switched off";
 
@@ -89,7 +91,7 @@ fn of_codex(findings: &mut Vec<Finding>, answers: &[Answer]) {
     }
     if !named.is_empty() {
         findings
-            .retain(|one| one.subject != subject || one.check != "entry" || one.level != Level::Ok);
+            .retain(|one| one.subject != subject || one.check != ENTRY || one.level != Level::Ok);
     }
 }
 
@@ -116,8 +118,15 @@ fn of_claude_code(findings: &mut Vec<Finding>, answer: &Answer) {
     let mut files: Vec<&str> = Vec::new();
     for item in items {
         let Some((file, rest)) = item.split_once(" › ") else { continue };
+        // What it says of one server goes for that server alone, and the rest of the file counts.
+        if let Some(server) = server_in(rest) {
+            if server == SERVER {
+                add_skipped(findings, &subject, file, rest);
+            }
+            continue;
+        }
         // It goes on without such an item.
-        let is_left_out = ["was ignored", "was removed", "was skipped"];
+        let is_left_out = ["was ignored", "was removed", "was skipped", ": Skipped —"];
         if is_left_out.iter().any(|words| rest.contains(words)) || files.contains(&file) {
             continue;
         }
@@ -142,6 +151,54 @@ fn of_claude_code(findings: &mut Vec<Finding>, answer: &Answer) {
             Finding::note(&subject, SWITCHED_OFF, says).with_remedy(remedy).with_cause(cause),
         );
     }
+}
+
+/// Returns the server of which an item speaks: its key names one, or a field of one, also in the table of a project.
+fn server_in(item: &str) -> Option<&str> {
+    let (key, _) = item.split_once(": ")?;
+    let (before, server) = key.split_once("mcpServers.")?;
+    let is_whole = before.is_empty() || before.ends_with('.');
+    is_whole.then(|| server.split('.').next().unwrap_or(server))
+}
+
+/// Adds that Claude Code starts no bridge from a file: a problem, unless it has one from elsewhere.
+fn add_skipped(findings: &mut Vec<Finding>, subject: &Subject, file: &str, item: &str) {
+    // An entry for one project alone has that project after its file.
+    let (path, begins) = match file.split_once(" [project: ") {
+        Some((path, _)) => (path, "(scope \"local\""),
+        None => (file, "starts "),
+    };
+    let shown = Path::new(path).shown().to_string();
+    let says = format!(
+        "Claude Code does not start the bridge from {}, as it says itself: {}",
+        beginning(file, CLIENT_WORD_CHARS),
+        beginning(item, CLIENT_WORD_CHARS)
+    );
+    // It is asked in several directories.
+    if findings.iter().any(|one| one.subject == *subject && one.says == says) {
+        return;
+    }
+    let is_ok_entry =
+        |one: &Finding| one.subject == *subject && one.check == ENTRY && one.level == Level::Ok;
+    let is_of_file = |one: &Finding| one.says.starts_with(&format!("{shown} {begins}"));
+    let is_found = findings.iter().any(|one| is_ok_entry(one) && is_of_file(one));
+    let is_known = findings.iter().any(|one| {
+        let is_problem = one.level == Level::Problem && [ENTRY, SWITCHED_OFF].contains(&one.check);
+        one.subject == *subject && is_problem && one.says.contains(&shown)
+    });
+    // Of a file that it names otherwise than we do, the entry may be any.
+    let is_kept = |one: &Finding| if is_found { !is_of_file(one) } else { is_known };
+    findings.retain(|one| !is_ok_entry(one) || is_kept(one));
+    if is_known {
+        return;
+    }
+    let remedy = format!("correct that in {}", beginning(file, CLIENT_WORD_CHARS));
+    let has_other = findings.iter().any(is_ok_entry);
+    findings.push(if has_other {
+        Finding::note(subject, SWITCHED_OFF, says).with_remedy(remedy)
+    } else {
+        Finding::problem(subject, SWITCHED_OFF, says, remedy)
+    });
 }
 
 #[cfg(test)]
@@ -219,5 +276,47 @@ mod tests {
             add(&mut findings, &[answer(CLAUDE_CODE, 0, said, &[])]);
             assert_eq!(findings, [ours], "it is known");
         }
+    }
+
+    /// As Claude Code 2.1.329 says it, which then takes the bridge from elsewhere, if it can.
+    #[test]
+    fn what_claude_code_says_of_one_server_goes_for_that_server_alone() {
+        let subject = Subject::Client(CLAUDE_CODE.to_owned());
+        let user = || Finding::ok(&subject, ENTRY, "/h/.claude.json starts `/x/cli-team-bridge`");
+        let project = || Finding::ok(&subject, ENTRY, "/p/.mcp.json starts `/x/cli-team-bridge`");
+        let local = || {
+            let says = "/h/.claude.json (scope \"local\", in /p) starts `/x/cli-team-bridge`";
+            Finding::ok(&subject, ENTRY, says)
+        };
+        let check = |found: Vec<Finding>, items: &[&str], expected: &[(&str, Level)]| {
+            let items = format!("- {}\n", items.join("\n- "));
+            let said = format!("Invalid settings\n{items}\nRemote Control\n");
+            let mut findings = found;
+            add(&mut findings, &[answer(CLAUDE_CODE, 0, &said, &[])]);
+            add(&mut findings, &[answer(CLAUDE_CODE, 0, &said, &[])]);
+            let found: Vec<_> = findings.iter().map(|one| (one.check, one.level)).collect();
+            assert_eq!(found, expected, "{items}: {findings:?}");
+        };
+        let (fine, off) = ([(ENTRY, Level::Ok)], [(SWITCHED_OFF, Level::Problem)]);
+        let noted = [(ENTRY, Level::Ok), (SWITCHED_OFF, Level::Note)];
+        let other = "mcpServers.other: Skipped — unknown MCP server type \"htp\"";
+        check(vec![user()], &[&format!("/h/.claude.json › {other}")], &fine);
+        check(vec![user()], &[&format!("/h/.claude.json [project: /p] › {other}")], &fine);
+        check(vec![user()], &["/h/.claude.json › hooks.Stop: Skipped — any words"], &fine);
+        check(vec![user()], &["/h/.claude.json › mcpServers: Expected record"], &noted);
+        let ours = "mcpServers.bridge: Skipped — invalid MCP server config for \"bridge\": env: expected record";
+        let of_user = format!("/h/.claude.json › {ours}");
+        let of_project = format!("/p/.mcp.json › {ours}");
+        let of_local = format!("/h/.claude.json [project: /p] › {ours}");
+        check(vec![user()], &[&of_user], &off);
+        check(vec![local()], &[&of_local], &off);
+        check(vec![user(), project()], &[&of_project], &noted);
+        check(vec![user(), project()], &[&of_user], &noted);
+        check(vec![user(), local()], &[&of_local], &noted);
+        check(vec![user()], &[&format!("/elsewhere/.claude.json › {ours}")], &off);
+        let both = [(SWITCHED_OFF, Level::Note), (SWITCHED_OFF, Level::Problem)];
+        check(vec![user(), project()], &[&of_project, &of_user], &both);
+        let known = Finding::problem(&subject, SWITCHED_OFF, "because of /h/.claude.json", "x");
+        check(vec![known], &[&of_user], &off);
     }
 }

@@ -77,6 +77,13 @@ mod tests {
         ] {
             check("args", args, Err(EntryFault::Arguments));
         }
+        // As README writes it for any client, also for those in whose entries setup sets no limit.
+        let without_limit = json!({ "command": "/x", "args": ["orchestrator"] });
+        assert_eq!(judge_form(&ours, &without_limit), Ok(()));
+        let mut odd = ours.clone();
+        odd["timeout"] = json!("$(x)");
+        let fault = Err(EntryFault::Fields(vec!["timeout".to_owned()]));
+        assert_eq!(judge_form(&odd, &without_limit), fault);
         for key in ["env", "envFile", "cwd"] {
             let fault = EntryFault::Fields(vec![key.to_owned()]);
             check(key, json!({ "BRIDGE_ADOPT": "1" }), Err(fault));

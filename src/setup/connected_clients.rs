@@ -115,6 +115,8 @@ fn connection_by_entries(client: &Client, places: &Places, around: &Around<'_>) 
     let of_user = (client.for_user)(places, &server).into_iter().map(|file| (file, None));
     let of_project = project.map(|project| (client.for_project)(project, &server));
     let of_project = of_project.into_iter().flatten().map(|file| (file, project));
+    let shared = project.and_then(|project| switches::shared_file(client.name, project, &server));
+    let of_project = of_project.chain(shared.map(|file| (file, project)));
     let files = of_user.chain(of_project).filter(|(file, _)| has_entry(file));
     let found = files.map(|(file, project)| by_file(client, &file, project, around));
     found.max().unwrap_or(Connection::NotConnected)

@@ -42,7 +42,7 @@ pub fn find(
     // Only the place of the entry counts here, not its content.
     let file = (local.file)(places, directory, &Server { program: SERVER.to_owned() });
     let text = ConfigFile::read(&file.path, None)?.text.unwrap_or_default();
-    let found = written_entry::look(&text, &file.edits)?.entry;
+    let found = written_entry::look_local(&text, &file.edits)?.entry;
     file.check_readable(&text)?;
     let path = path_in(file.edits);
     Ok(found.map(|entry| LocalEntry { file: file.path, path, entry }))

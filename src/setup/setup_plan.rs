@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::brought_entry::{EntryFault, judge_form};
 use super::edits::config_edit::{
-    EditError, Edited, Entry, FileEdits, JsonEdit, further_fields, has_form, key_of, named_fields,
-    runs_bridge, started_by,
+    EditError, Edited, Entry, FileEdits, JsonEdit, PROGRAM, further_fields, has_form, key_of,
+    named_fields, runs_bridge, started_by,
 };
 use super::edits::entry_arguments::{JudgeArguments, ServerRole, started_server};
 use super::edits::mend_command::{self, SetField, Wrong};
@@ -115,6 +115,8 @@ fn still_set(earlier: Option<&Earlier>, new: &[SetField], ours: &FileEdits) -> V
 pub struct Surroundings<'a> {
     /// Says whether a program is missing.
     pub is_missing: &'a dyn Fn(&str) -> bool,
+    /// Puts values in the places of variables in a command, as the client does.
+    pub expand: &'a dyn Fn(&str) -> String,
     /// Says what is wrong with the arguments of the bridge.
     pub judge_arguments: JudgeArguments,
     /// Whether the file belongs to a project, whose repository may have brought it.
@@ -134,6 +136,15 @@ enum Standing {
 }
 
 impl Surroundings<'_> {
+    /// Returns an entry as the client uses it.
+    fn used(&self, present: &Value) -> Value {
+        let mut used = present.clone();
+        if let Some(command) = present["command"].as_str() {
+            used["command"] = (self.expand)(command).into();
+        }
+        used
+    }
+
     /// Says whether an entry starts the bridge from a place where it is not.
     fn is_gone(&self, present: &Value) -> bool {
         runs_bridge(present) && (self.is_missing)(present["command"].as_str().unwrap_or_default())
@@ -141,7 +152,9 @@ impl Surroundings<'_> {
 
     fn judge(&self, entry: &Entry, present: &Value, earlier: Option<&Earlier>) -> Standing {
         let is_ours = || !self.is_of_project || further_fields(present, &entry.value).is_empty();
-        if !runs_bridge(present) || is_recorded(entry, present, earlier) || !is_ours() {
+        let is_written = is_recorded(entry, present, earlier);
+        let present = &self.used(present);
+        if !runs_bridge(present) || is_written || !is_ours() {
             return Standing::Other;
         }
         let role = match started_server(present, self.judge_arguments) {
@@ -189,7 +202,7 @@ pub fn plan_correction(
         return planned.map_err(|error| match error {
             EditError::Moved { path, command } => {
                 let present = value_at(text, edits, &path).ok().flatten();
-                match present.filter(|present| around.is_gone(present)) {
+                match present.filter(|present| around.is_gone(&around.used(present))) {
                     Some(gone) => EditError::Gone { path, gone: started_by(&gone), command },
                     None => EditError::Moved { path, command },
                 }
@@ -323,8 +336,10 @@ pub fn check_projects_entries(
             return Ok(());
         };
         match judge_form(&present, &entry.value) {
-            // Setup refuses an entry with another command line anyway.
-            Err(EntryFault::Fields(fields)) if has_command_line(&entry.value, &present) => {
+            // Setup refuses an entry with the path of another program, or with other arguments, anyway.
+            Err(EntryFault::Fields(fields))
+                if present["command"] == PROGRAM || has_command_line(&entry.value, &present) =>
+            {
                 let fields = named_fields(&fields);
                 Err(EditError::FurtherFields { path: entry.path.clone(), fields })
             }
@@ -389,6 +404,11 @@ pub fn remaining(now: &str, earlier: &Earlier) -> Result<Remaining, EditError> {
                 }
             }
         }
+    }
+    if let FileEdits::Json(added) = &record.added {
+        let named =
+            |key| format!("a copy of its hooks in `{key}`, which you have to remove by hand");
+        others.extend(edit_json::copied_hooks(now, added)?.into_iter().map(named));
     }
     let (_, replaced, put_back) = mend_command::put_back(now, &record.added, &record.set)?;
     Ok(Remaining {

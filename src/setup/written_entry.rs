@@ -54,6 +54,15 @@ pub fn look(text: &str, edits: &FileEdits) -> Result<Written, EditError> {
     Ok(written)
 }
 
+/// Finds setup's edits in the part of a text that is for one project alone. A client that finds another value on the way to it, such as
+/// `null`, takes it for nothing.
+pub fn look_local(text: &str, edits: &FileEdits) -> Result<Written, EditError> {
+    match look(text, edits) {
+        Err(EditError::OtherShape { path, .. }) if !path.is_empty() => Ok(Written::default()),
+        found => found,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -82,6 +91,12 @@ mod tests {
         assert_eq!((&written.lists, &written.missing), (&lists, &lists));
         assert_eq!(look("", &edits).unwrap().entry, None);
         assert!(look("{", &edits).is_err());
+        for odd in ["null", "5", "[]"] {
+            let text = format!("{{ \"servers\": {odd} }}");
+            assert!(look(&text, &edits).is_err(), "{odd}");
+            assert_eq!(look_local(&text, &edits), Ok(Written::default()), "{odd}");
+            assert!(look_local(odd, &edits).is_err(), "{odd}");
+        }
 
         let toml = FileEdits::Toml(vec![entry]);
         let found = look("[servers.bridge]\ncommand = 'z'\n", &toml).unwrap().entry;

@@ -14,6 +14,9 @@ use crate::sys::process::{Signal, signal_group};
 /// The longest answer that is read: a path and a line end.
 const MAX_ANSWER_BYTES: u64 = 8 * 1024;
 
+/// A place in which there can be no directory.
+pub(crate) const NO_CACHE: &str = "/dev/null/none";
+
 /// Returns the directory of npm's global programs; none if npm does not say it within the limit. Blocks.
 pub(crate) fn global_programs(
     npm: &Path,
@@ -23,8 +26,12 @@ pub(crate) fn global_programs(
     let mut command = Command::new(npm);
     // Outside of any project: its files must not say where programs are.
     command.args(["prefix", "-g"]).current_dir("/").env_clear().envs(environment);
-    // It only looks: npm leaves no log of it, and does not ask its registry for a newer npm.
-    command.envs([("npm_config_logs_max", "0"), ("npm_config_update_notifier", "false")]);
+    // It only looks: npm leaves no log of it and makes no cache, which it does without, and does not ask its registry for a newer npm.
+    command.envs([
+        ("npm_config_logs_max", "0"),
+        ("npm_config_cache", NO_CACHE),
+        ("npm_config_update_notifier", "false"),
+    ]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
     let mut child = command.spawn().ok()?;
     let out = child.stdout.take();
@@ -72,6 +79,15 @@ mod tests {
         for wrong in ["exit 1", "echo here", "echo /a; echo /b"] {
             assert_eq!(asked(wrong, long), None, "{wrong}");
         }
+    }
+
+    /// As npm makes its cache: where it cannot, it goes on.
+    #[test]
+    fn npm_makes_no_cache_when_it_is_asked() {
+        let script = "test -n \"$npm_config_cache\" || exit 1\n\
+            mkdir -p \"$npm_config_cache\" 2>/dev/null && exit 1\necho /opt/node";
+        let named = asked(script, Duration::from_mins(1));
+        assert_eq!(named.as_deref(), Some(Path::new("/opt/node/bin")));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::domain::text::shown_path::ShownPath as _;
 use crate::setup::brought_entry::judge_program;
 use crate::setup::clients::CLIENTS;
 use crate::setup::config_file::{ConfigFile, ConfigFileError, too_much};
-use crate::setup::edits::config_edit::EditError;
+use crate::setup::edits::config_edit::{EditError, names_bridge};
 use crate::setup::edits::entry_arguments::JudgeArguments;
 use crate::setup::edits::entry_variables::{self, Values};
 use crate::setup::known_client::{Client, ClientFile, FolderTrust, Places, Server};
@@ -98,6 +98,7 @@ pub(crate) fn examine(
                     let of_project = (client.for_project)(&directory, &server);
                     files.extend(read_all(client.name, of_project, &Scope::Project, Some(project)));
                 }
+                files.extend(read_shared(client, started_in, project, &server, &files));
             }
             files
         };
@@ -209,6 +210,27 @@ fn untrusted(
     untrusted
 }
 
+/// Reads the entries for the bridge in files of a project that the client shares with others, if it has none in its own files. Setup
+/// writes none there for it.
+fn read_shared(
+    client: &Client,
+    started_in: StartedIn<'_>,
+    project: &Path,
+    server: &Server,
+    own: &[ExaminedFile],
+) -> Vec<ExaminedFile> {
+    let entry = |file: &ExaminedFile| file.written.as_ref().ok()?.entry.clone();
+    if own.iter().any(|file| entry(file).is_some()) {
+        return Vec::new();
+    }
+    let directories = started_in.directories_read(client, project).into_iter();
+    let shared =
+        directories.filter_map(|directory| switches::shared_file(client.name, &directory, server));
+    let mut read = read_all(client.name, shared.collect(), &Scope::Project, Some(project));
+    read.retain(|file| entry(file).is_some_and(|entry| names_bridge(&entry)));
+    read
+}
+
 /// Returns the program that a client's entry starts, and that can be started.
 fn command(
     files: &[ExaminedFile],
@@ -270,7 +292,10 @@ fn read_all(
         });
         let written = content.and_then(|content| {
             let text = content.text.unwrap_or_default();
-            let written = written_entry::look(&text, &file.edits);
+            let written = match scope {
+                Scope::Local { .. } => written_entry::look_local(&text, &file.edits),
+                Scope::Project | Scope::User => written_entry::look(&text, &file.edits),
+            };
             let written = written.and_then(|written| file.check_readable(&text).map(|()| written));
             written.map_err(|error| {
                 let remedy = match error {

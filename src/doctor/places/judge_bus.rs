@@ -3,12 +3,16 @@
 use std::path::Path;
 
 use crate::bus::storage::LogError;
-use crate::bus::storage::file::ExaminedBus;
+use crate::bus::storage::file::{BUS_JSON, ExaminedBus};
 use crate::doctor::finding::{Finding, Subject};
 use crate::domain::text::counted::{counted, counted_as};
 use crate::domain::text::shown_path::ShownPath as _;
 
 const SUBJECT: Subject = Subject::Bus;
+
+/// What helps against something else in the place of the file that makes a directory a bus.
+const REMOVE_IDENTITY: &str = "remove it, and if the bus is yours, start once with --adopt (`cli-team-bridge orchestrator --adopt < /dev/null`) \
+                               before any other session: one without --adopt puts the bus aside";
 
 /// The most damaged places that a sentence names.
 const NAMED: usize = 3;
@@ -94,6 +98,10 @@ pub(super) fn judge_unusable(error: &LogError) -> Finding {
         LogError::Refused { path, reason } => {
             let parts = reason.split_once(": ").or_else(|| reason.split_once("; "));
             let (what, remedy) = parts.unwrap_or((reason, "see docs/bus.md"));
+            // Without the file, the bus is like a copied one.
+            let is_identity = path.file_name().is_some_and(|name| name == BUS_JSON);
+            let remedy =
+                if is_identity && remedy == "remove it" { REMOVE_IDENTITY } else { remedy };
             Finding::problem(
                 &SUBJECT,
                 check,
@@ -175,6 +183,15 @@ mod tests {
         let finding = judge_unusable(&refused);
         assert_eq!(finding.says, "cannot use /p: others may write to it");
         assert_eq!(finding.remedy.as_deref(), Some("run `chmod go-w` on it"));
+        let refused = |path: &str| {
+            let reason = "it is a symbolic link: remove it".to_owned();
+            let finding = judge_unusable(&LogError::Refused { path: path.into(), reason });
+            (finding.says, finding.remedy.unwrap())
+        };
+        assert_eq!(refused("/p/log/1").1, "remove it");
+        let (says, remedy) = refused("/p/bus.json");
+        assert_eq!(says, "cannot use /p/bus.json: it is a symbolic link");
+        assert!(remedy.contains("start once with --adopt"), "{remedy}");
         assert_eq!(judge_unusable(&LogError::Newer).level, Level::Problem);
         assert_eq!(judge_unusable(&LogError::Gone).level, Level::Unknown);
         let unproven = LogError::Refused {

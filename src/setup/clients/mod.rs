@@ -11,6 +11,8 @@ mod gemini_cli;
 mod gemini_trust;
 mod qwen_code;
 mod vscode;
+mod was_started;
 mod zed;
 
 pub use self::all_clients::{CLIENTS, named};
+pub use self::was_started::was_started;

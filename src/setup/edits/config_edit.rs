@@ -213,12 +213,16 @@ pub fn are_unknown_kinds(fields: &[String], entry: &Value) -> bool {
     })
 }
 
+/// The limits in time of any client's entry. README writes one for all clients, also for those that do not look at it.
+const LIMITS: [&str; 3] = ["timeout", "tool_timeout_sec", "startup_timeout_sec"];
+
 /// Returns the fields of an entry, besides its command line, that setup does not write, or not so. Numbers may differ: users tune them.
-/// What says that the server is a process changes nothing.
+/// What says that the server is a process changes nothing, and neither does a limit in time.
 pub fn further_fields(entry: &Value, expected: &Value) -> Vec<String> {
     let is_ours = |key: &str, value: &Value| {
         ["command", "args"].contains(&key)
             || KINDS.contains(&key) && value == PROCESS
+            || LIMITS.contains(&key) && value.is_number()
             || expected
                 .get(key)
                 .is_some_and(|ours| value == ours || (value.is_number() && ours.is_number()))

@@ -7,7 +7,7 @@ use jsonc_parser::{CollectOptions, ParseOptions, ast, parse_to_ast};
 use serde_json::Value;
 
 use super::config_edit::{
-    EditError, Edited, Entry, FileEdits, Item, JsonEdit, SamePurpose, in_written_order,
+    EditError, Edited, Entry, FileEdits, Item, JsonEdit, SamePurpose, in_written_order, key_of,
     runs_bridge, started_by,
 };
 use super::json_reader::{check_size, without_mark};
@@ -83,6 +83,36 @@ pub(in crate::setup) fn lacks(text: &str, item: &Item) -> Result<bool, EditError
         Some(Value::Array(list)) => Ok(!list.iter().any(|value| has_purpose(item, value))),
         Some(_) => Err(other_shape(&item.path, "a list")),
     }
+}
+
+/// Returns the keys of the lists of hooks in which a text has what setup has added to other lists of hooks.
+pub(in crate::setup) fn copied_hooks(
+    text: &str,
+    added: &[JsonEdit],
+) -> Result<Vec<String>, EditError> {
+    let is_hook = |edit: &&JsonEdit| edit.path().first().is_some_and(|key| key == "hooks");
+    let items: Vec<&Item> = added
+        .iter()
+        .filter(is_hook)
+        .filter_map(|edit| match edit {
+            JsonEdit::Item(item) => Some(item),
+            JsonEdit::Entry(_) => None,
+        })
+        .collect();
+    let hooks = "hooks".to_owned();
+    let Some(Value::Object(lists)) = value_at(text, std::slice::from_ref(&hooks))? else {
+        return Ok(Vec::new());
+    };
+    let has_item = |list: &Value| {
+        let mut groups = list.as_array().into_iter().flatten();
+        groups.any(|group| items.iter().any(|item| item.is_in(group)))
+    };
+    let keys = lists.iter().filter(|(_, list)| has_item(list));
+    let keys = keys.map(|(event, _)| vec![hooks.clone(), event.clone()]);
+    Ok(keys
+        .filter(|key| items.iter().all(|item| item.path != *key))
+        .map(|key| key_of(&key))
+        .collect())
 }
 
 /// Says whether a value has the purpose of an item.

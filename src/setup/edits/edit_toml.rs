@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use serde_json::Value;
-use toml_edit::{Array, DocumentMut, Item, Table, TableLike, value};
+use toml_edit::{Array, Decor, DocumentMut, Item, Table, TableLike, value};
 
 use super::config_edit::{
     EditError, Edited, Entry, FileEdits, in_written_order, runs_bridge, started_by,
@@ -75,7 +75,7 @@ pub(in crate::setup) fn take_out(
     for entry in added.iter().rev() {
         let present = found(&document, &entry.path)?.map(json);
         if present.is_some_and(|value| value == entry.value || runs_bridge(&value)) {
-            remove(&mut document, &entry.path);
+            remove_entry(&mut document, &entry.path)?;
             is_changed = true;
         }
     }
@@ -180,6 +180,44 @@ fn remove(document: &mut DocumentMut, path: &[String]) {
         }
     }
     table.remove(key);
+}
+
+/// Removes an entry. The comments above its heading are the owner's, and stay in their place.
+fn remove_entry(document: &mut DocumentMut, path: &[String]) -> Result<(), EditError> {
+    let whole = document.to_string();
+    let Some(table) = table_with_heading(document, path) else {
+        remove(document, path);
+        return Ok(());
+    };
+    let comments = table.decor().prefix().and_then(|prefix| prefix.as_str());
+    let comments = comments.unwrap_or_default().trim_end().to_owned();
+    if comments.is_empty() {
+        remove(document, path);
+        return Ok(());
+    }
+    // A document has no place for comments between two tables, but its text has. A mark shows where the heading stands.
+    let mut mark = "#".to_owned();
+    while whole.contains(&mark) {
+        mark.push('#');
+    }
+    table.clear();
+    *table.decor_mut() = Decor::new(format!("{mark}\n"), "");
+    let mut text = document.to_string();
+    let begins = text.find(&mark).ok_or(EditError::NotKept)?;
+    let after_line = |at: usize| text[at..].find('\n').map_or(text.len(), |found| at + found + 1);
+    let ends = after_line(after_line(begins));
+    text.replace_range(begins..ends, &format!("{comments}\n"));
+    *document = parse(&text)?;
+    Ok(())
+}
+
+/// Returns the table under these keys, if it has a heading of its own.
+fn table_with_heading<'a>(document: &'a mut DocumentMut, path: &[String]) -> Option<&'a mut Table> {
+    let mut item = document.as_item_mut();
+    for key in path {
+        item = item.as_table_like_mut()?.get_mut(key)?;
+    }
+    item.as_table_mut().filter(|table| !table.is_implicit() && !table.is_dotted())
 }
 
 fn other_shape(path: &[String]) -> EditError {

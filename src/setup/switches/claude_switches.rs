@@ -5,12 +5,13 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::entry_values::{JudgedFields, Least, of_values};
+use super::entry_values::{JudgedFields, Least, number_in, of_values};
 use super::find_switches::{hooks_off, quoted_word, setting_in, texts};
 use super::name_pattern::fits;
 use crate::domain::limits::NAMED_IN_CLIENT_FILE;
 use crate::domain::text::counted::counted;
 use crate::domain::text::shown_path::ShownPath as _;
+use crate::setup::config_file::ConfigFile;
 use crate::setup::edits::config_edit::key_of;
 use crate::setup::known_client::{EntryInUse, EntryScope, SERVER, Switch, SwitchEffect};
 
@@ -68,6 +69,7 @@ pub(in crate::setup) fn of_claude_code(used: &EntryInUse<'_>) -> Vec<Switch> {
     if !switches.iter().any(|one| one.effect == SwitchEffect::Off) {
         switches.extend(settings.iter().filter_map(|one| asked_tools(used, one)));
     }
+    switches.extend(by_start_limit(used, &settings));
     switches.extend(by_hooks(&settings));
     switches
 }
@@ -311,6 +313,12 @@ fn not_approved(used: &EntryInUse<'_>, settings: &[Settings]) -> Option<Switch> 
     let approves_all = |one: &Settings| one.value["enableAllProjectMcpServers"] == true;
     let is_approved = settings.iter().any(approves_all)
         || settings.iter().any(|one| lists("enabledMcpjsonServers")(&one));
+    // Setup changes nothing of a client if it may not change the file of the entry.
+    let opening = || {
+        let error = ConfigFile::read(&used.file, used.root).err()?;
+        let opening = error.remedy_of_change(&used.file.shown().to_string());
+        Some(format!("{opening}, then "))
+    };
     (!is_approved).then(|| Switch {
         unused_file: None,
         effect: SwitchEffect::Partly,
@@ -320,9 +328,30 @@ fn not_approved(used: &EntryInUse<'_>, settings: &[Settings]) -> Option<Switch> 
             used.file.shown()
         ),
         remedy: format!(
-            "approve it when it asks, or run `cli-team-bridge setup --client {} --project .`",
+            "approve it when it asks, or {}run `cli-team-bridge setup --client {} --project .`",
+            opening().unwrap_or_default(),
             used.client.name
         ),
+    })
+}
+
+/// The limit for the start of a server, in milliseconds, below which a busy machine may not start the bridge in time.
+const LEAST_START: f64 = 5_000.0;
+
+/// Judges the limit for the start of all servers. What is no number, or 0, is none.
+fn by_start_limit(used: &EntryInUse<'_>, settings: &[Settings]) -> Option<Switch> {
+    let limit = |one: &Settings| number_in(&one.value["env"]["MCP_TIMEOUT"]);
+    let last = settings.iter().rfind(|one| limit(one).is_some())?;
+    let milliseconds = limit(last).filter(|limit| *limit != 0.0 && *limit < LEAST_START)?;
+    let setting = last.named("env.MCP_TIMEOUT");
+    Some(Switch {
+        unused_file: None,
+        effect: SwitchEffect::Partly,
+        says: format!(
+            "{} gives the bridge only {milliseconds} ms to start, because of {setting}",
+            used.client.title
+        ),
+        remedy: last.remedy(&format!("remove {setting}, or set it to its default, 30000")),
     })
 }
 

@@ -36,7 +36,7 @@ pub(super) enum Least {
 const TOO_LONG: f64 = 2_147_483_648.0;
 
 /// Returns the number that a value is in JavaScript, if it is one.
-fn number_in(value: &Value) -> Option<f64> {
+pub(super) fn number_in(value: &Value) -> Option<f64> {
     value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())
 }
 
@@ -119,7 +119,7 @@ pub(super) fn replaced_in_project(used: &EntryInUse<'_>) -> Option<Switch> {
 }
 
 /// Says whether a value counts as none in JavaScript.
-fn is_nothing(value: &Value) -> bool {
+pub(super) fn is_nothing(value: &Value) -> bool {
     let is_zero = value.as_f64().is_some_and(|number| number == 0.0);
     value.is_null() || *value == Value::Bool(false) || value == "" || is_zero
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::session_files::{Session, directories_read, sessions};
+use super::session_files::{Session, directories_read, sessions, shared_file};
 use crate::domain::limits::{CLIENT_WORD_CHARS, NAMED_IN_CLIENT_FILE};
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::domain::text::visible_letters::beginning;
@@ -109,6 +109,12 @@ fn entry_in_use(
     }
     let of_user = (client.for_user)(places, &server).into_iter();
     files.extend(of_user.map(|file| (file, None, EntryScope::User)));
+    // It is judged beside the user's entry, if there is one.
+    let shared = session.and_then(|session| {
+        let file = shared_file(client.name, &session.directory, &server)?;
+        Some((file, Some(session.root.as_path()), EntryScope::User))
+    });
+    files.extend(shared);
     files.into_iter().find_map(|(file, project, scope)| {
         let text = ConfigFile::look(&file.path, project).ok()?.text?;
         let written = written_entry::look(&text, &file.edits).ok()?;

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::setup::known_client::{ClientFile, Server, json_file, timeout_ms};
 use crate::sys::fs::git_worktrees::Worktree;
 
 /// A directory in which a client may be started, and the outermost one whose files it may read there.
@@ -45,6 +46,12 @@ pub fn directories_read(client: &str, root: &Path, directory: &Path) -> Vec<Path
         _ => Vec::new(),
     };
     if found.is_empty() { vec![directory.to_owned()] } else { found }
+}
+
+/// Returns the file of other clients in a project that a client reads, too: with setup's entry, although setup writes it elsewhere.
+pub fn shared_file(client: &str, directory: &Path, server: &Server) -> Option<ClientFile> {
+    let entry = || server.entry_with(&[timeout_ms()]);
+    (client == "qwen").then(|| json_file(directory.join(".mcp.json"), "mcpServers", entry()))
 }
 
 #[cfg(test)]

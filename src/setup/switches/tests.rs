@@ -10,7 +10,7 @@ use crate::setup::clients::named;
 use crate::setup::edits::entry_variables::Values;
 use crate::setup::known_client::{Places, Switch, SwitchEffect};
 
-mod qwen_approval;
+mod approvals;
 mod wrong_values;
 
 /// A home directory and a project in it.
@@ -221,6 +221,9 @@ fn an_entry_can_be_off_by_its_own_fields() {
         ".factory/mcp.json",
         &[
             (servers(&json!({ "disabled": true })), true),
+            (servers(&json!({ "disabled": "false" })), true),
+            (servers(&json!({ "disabled": 1 })), true),
+            (servers(&json!({ "disabled": "" })), false),
             (servers(&json!({ "disabled": false, "enabledTools": [] })), false),
             (servers(&json!({ "enabledTools": ["bridge___assign_task"] })), false),
             (servers(&json!({ "enabledTools": ["x"] })), true),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::codex_settings::wrong_setting;
-use super::entry_values::{JudgedFields, Least, of_values, replaced_in_project};
+use super::entry_values::{JudgedFields, Least, is_nothing, of_values, replaced_in_project};
 use super::find_switches::{Layer, setting_in, texts};
 use crate::domain::limits::CLIENT_WORD_CHARS;
 use crate::domain::text::shown_path::ShownPath as _;
@@ -188,9 +188,10 @@ fn of_layers(used: &EntryInUse<'_>, layers: &[Layer], fields: EntryFields) -> Ve
     let place = |layer: &Layer, end: &str| setting_in(&format!("{}.{end}", layer.key), &layer.file);
     if let Some((field, value)) = fields.off
         && let Some(layer) = first_with(field)
-        && layer.entry[field] == value
+        && is_set_to(&layer.entry[field], value)
     {
-        let setting = place(layer, &format!("{field} = {value}"));
+        let found = beginning(&layer.entry[field].to_string(), CLIENT_WORD_CHARS);
+        let setting = place(layer, &format!("{field} = {found}"));
         let remedy = format!("if the bridge should run, remove {}", place(layer, field));
         return vec![used.off(&setting, remedy)];
     }
@@ -234,6 +235,11 @@ fn of_layers(used: &EntryInUse<'_>, layers: &[Layer], fields: EntryFields) -> Ve
         used.hiding(&hidden, &setting, remedy)
     };
     lists.into_iter().filter_map(hiding).collect()
+}
+
+/// Says whether a field has the value that turns a server off. Where that is `true`, whatever counts as true in JavaScript does so, too.
+fn is_set_to(found: &Value, off: bool) -> bool {
+    if off { !is_nothing(found) } else { *found == off }
 }
 
 /// Says whether an item of a list names a tool: with arguments, or with its server before it, as well as alone.

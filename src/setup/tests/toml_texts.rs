@@ -68,6 +68,30 @@ fn a_table_of_others_below_ours_stays() {
 }
 
 #[test]
+fn comments_that_their_owner_has_put_above_our_heading_stay() {
+    let mine = "# [tui]\n# theme = \"dark\"\n";
+    for (before, after) in [
+        ("", ""),
+        ("model = \"x\"\n\n", ""),
+        (
+            "a = \"\"\"\n##\n[mcp_servers.bridge]\n\"\"\"\n\n",
+            "\n[mcp_servers.theirs]\ncommand = \"z\"\n",
+        ),
+        ("[tui]\nb = 1\n\n", "\n[[profiles]]\nc = 1\n"),
+    ] {
+        let edited = add("", &[ours()]).unwrap();
+        let changed = format!("{before}{mine}\n{TABLE}{after}");
+        let left = take_out(&changed, added(&edited.added), &edited.made).unwrap();
+        assert_eq!(left, format!("{before}{mine}{after}"));
+    }
+    // A comment of the next table is that table's.
+    let edited = add("", &[ours()]).unwrap();
+    let changed = format!("a = 1\n\n{TABLE}\n# theirs\n[b]\n");
+    let left = take_out(&changed, added(&edited.added), &edited.made).unwrap();
+    assert_eq!(left, "a = 1\n\n# theirs\n[b]\n");
+}
+
+#[test]
 fn a_text_without_our_entry_stays_as_it_is() {
     for text in ["", "a = 1", "# mine\n\n[mcp_servers.bridge]\ncommand = 'other'"] {
         let made = [vec!["mcp_servers".to_owned()]];

@@ -5,8 +5,10 @@ use std::path::Path;
 use super::shown_edits;
 use crate::cli::{Failure, output};
 use crate::config::quoted;
+use crate::setup::clients::named;
 use crate::setup::config_file::ConfigFile;
 use crate::setup::edits::entry_arguments::JudgeArguments;
+use crate::setup::edits::entry_variables::{Values, VariableForms, expand};
 use crate::setup::known_client::ClientFile;
 use crate::setup::setup_plan::{
     Addition, Earlier, Surroundings, check_projects_entries, plan_correction,
@@ -67,7 +69,12 @@ fn plan_file(
     let search = std::env::var_os("PATH");
     let is_missing = |program: &str| find_program(Path::new(program), search.as_deref()).is_none();
     let is_of_project = owner.project.is_some();
-    let around = Surroundings { is_missing: &is_missing, judge_arguments, is_of_project };
+    let forms = named(owner.client).map_or(VariableForms::None, |client| client.variables);
+    let value = |name: &str| std::env::var(name).ok();
+    let values = Values { variable: &value, workspace: owner.project };
+    let expand = |command: &str| expand(command, forms, values).text;
+    let around =
+        Surroundings { is_missing: &is_missing, expand: &expand, judge_arguments, is_of_project };
     let text = now.text.as_deref();
     let addition = plan_correction(text, &file.edits, owner.client, earlier.as_ref(), around)?;
     if let Some(text) = &now.text {

@@ -103,16 +103,7 @@ pub(in crate::cli) fn run(
         }
     }
     let program_path = stable.path().to_str().ok_or("the path of this program is not UTF-8")?;
-    if program_path.contains(char::is_control) {
-        // Neither a hook's shell nor a rule of Claude Code's would find it.
-        return Err(with_hint(
-            format!(
-                "the path of this program has a line break or another control character: {}",
-                quoted(stable.path())
-            ),
-            "move the program to a directory without one, and run its setup there",
-        ));
-    }
+    check_program_path(program_path)?;
     let server = Server { program: program_path.to_owned() };
     let mut session = Session {
         asking: Asking::of(arguments),
@@ -137,6 +128,22 @@ pub(in crate::cli) fn run(
         *next = next.replacen("next: ", &format!("next: {turn_on}. Then "), 1);
     }
     Ok(end)
+}
+
+/// Refuses a path of this program by which not all clients would start it.
+fn check_program_path(path: &str) -> Result<(), Failure> {
+    let has = if path.contains(char::is_control) {
+        // Neither a hook's shell nor a rule of Claude Code's would find it.
+        "a line break or another control character"
+    } else if path.contains('$') {
+        "a `$`, at which some clients begin a variable"
+    } else {
+        return Ok(());
+    };
+    Err(with_hint(
+        format!("the path of this program has {has}: {}", quoted(Path::new(path))),
+        "move the program to a directory without one, and run its setup there",
+    ))
 }
 
 /// The records, and the lock with which one run at a time writes them.

@@ -3,6 +3,26 @@
 use super::*;
 
 #[test]
+fn a_limit_for_the_start_that_is_too_short_is_named() {
+    let user = User::of("claude-code");
+    user.write(".claude.json", &servers(&json!({})));
+    let with = |limit: &Value| {
+        let settings = json!({ "env": { "MCP_TIMEOUT": limit } });
+        user.write(".claude/settings.json", &settings.to_string());
+        user.says()
+    };
+    for fine in [json!("30000"), json!("0"), json!("x"), json!(60_000), Value::Null] {
+        assert_eq!(with(&fine), [], "{fine}");
+    }
+    for short in [json!("1"), json!(1)] {
+        let found = with(&short);
+        let says = "Claude Code gives the bridge only 1 ms to start, because of `env.MCP_TIMEOUT` in ~/.claude/settings.json";
+        assert!(found.len() == 1 && found[0].1 == says, "{found:?}");
+        assert_eq!(found[0].0, SwitchEffect::Partly);
+    }
+}
+
+#[test]
 fn a_value_of_the_entry_with_which_it_is_not_started_is_named() {
     let off = |client: &'static str, fields: Value| {
         let user = User::of(client);

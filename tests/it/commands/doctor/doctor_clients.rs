@@ -363,6 +363,14 @@ async fn codex_and_claude_code_are_asked_what_is_wrong_with_their_settings() {
     let settings = stage.home().join(".claude/settings.json");
     let item = format!("- {} › cleanupPeriodDays: Number must be 1", settings.display());
     install(&stage, "claude", &format!("printf '%s\\n' 'Invalid settings' '{item}'"));
+    // Started for the first time, they would make files of their own, which nobody undoes.
+    let (_, report) = examined(&stage, &["--no-start"]).await;
+    let findings = report["findings"].as_array().unwrap();
+    let is_told = |one: &Value| ["file", "switched off"].contains(&one["check"].as_str().unwrap());
+    assert!(!findings.iter().any(is_told), "{report:#}");
+    assert!(!stage.home().join("asked").exists());
+    fs::write(stage.home().join(".codex/history.jsonl"), "").unwrap();
+    fs::write(stage.home().join(".claude.json"), r#"{ "numStartups": 3 }"#).unwrap();
     let (code, report) = examined(&stage, &["--no-start"]).await;
     assert_eq!(code, Some(1), "{report:#}");
     let remedy = format!("correct that in {}", stage.home().join(".codex/config.toml").display());

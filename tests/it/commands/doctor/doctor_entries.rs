@@ -224,6 +224,8 @@ async fn a_field_of_an_entry_keeps_the_bridge_off_in_the_clients_that_it_does_in
         ("cwd", json!("/nonexistent"), [yes, no, no, no, yes]),
         ("env", json!({ "A": 1 }), [no, no, no, yes, no]),
         ("disabled", json!(true), [yes, yes, yes, yes, no]),
+        ("disabled", json!("false"), [yes, yes, yes, yes, no]),
+        ("disabled", json!(0), [yes, yes, yes, yes, yes]),
         ("enabled", json!(false), [yes, no, yes, yes, yes]),
         ("args", json!("orchestrator"), [no, no, no, no, no]),
         ("args", json!(["orchestrator", 5]), [no, no, no, no, no]),
@@ -250,4 +252,20 @@ async fn a_field_of_an_entry_keeps_the_bridge_off_in_the_clients_that_it_does_in
         });
         assert_eq!(is_started, expected, "{field}: {value}: {report:#}");
     }
+}
+
+/// As `qwen mcp list` shows it: Qwen Code takes what Claude Code has in a project.
+#[tokio::test]
+async fn qwen_code_has_the_bridge_from_the_file_that_it_shares_with_others() {
+    let stage = stage();
+    fs::create_dir_all(stage.home().join(".qwen")).unwrap();
+    let own = env!("CARGO_BIN_EXE_cli-team-bridge");
+    let shared = stage.project().join(".mcp.json");
+    write(&shared, &entry(own));
+    let (_, report) = examined(&stage, &["--no-start"]).await;
+    check(&report, ("qwen", "entry"), "ok", ".mcp.json starts `", "");
+    check(&report, ("qwen", "switched off"), "note", "asks you before", "qwen mcp approve");
+    fs::remove_file(&shared).unwrap();
+    let (_, report) = examined(&stage, &["--no-start"]).await;
+    check(&report, ("qwen", "entry"), "note", "does not know the bridge", "setup --client qwen");
 }

@@ -270,6 +270,21 @@ async fn a_moved_program_is_shown_with_what_goes_and_what_comes() {
 }
 
 #[tokio::test]
+async fn remove_names_a_copy_of_its_hooks_under_another_event() {
+    let stage = stage(&[("claude", IDLE)]);
+    assert!(setup(&stage, &["--yes"]).await.0);
+    let file = stage.home().join(".claude/settings.json");
+    change(&file, |settings| {
+        settings["hooks"]["SubagentStop"] = settings["hooks"]["Stop"].clone();
+    });
+    let (is_done, said) = setup(&stage, &["--remove", "--yes"]).await;
+    let stays = "  stays: a copy of its hooks in `hooks.SubagentStop`, which you have to remove";
+    assert!(is_done && said.matches("  stays: ").count() == 1 && said.contains(stays), "{said}");
+    let left = json(&file);
+    assert_eq!(left["hooks"].as_object().unwrap().len(), 1, "{left}");
+}
+
+#[tokio::test]
 async fn remove_names_what_has_taken_the_place_of_its_entry() {
     let stage = stage(&[]);
     let project = stage.project().to_owned();

@@ -30,6 +30,7 @@ async fn doctor(stage: &Stage, project: &str) -> (Option<i32>, String) {
 async fn a_projects_entry_with_fields_that_setup_does_not_write_is_left_alone() {
     for (fields, named) in [
         (json!({ "env": { "LD_PRELOAD": "./SECRET.so" } }), "\"env\""),
+        (json!({ "command": "cli-team-bridge", "env": { "A": "SECRET" } }), "\"env\""),
         (json!({ "type": "http", "url": "https://SECRET" }), "\"type\", \"url\""),
         (json!({ "a\nfield": 1 }), "\"a field\""),
     ] {

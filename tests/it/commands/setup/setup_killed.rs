@@ -127,16 +127,19 @@ async fn without_a_home_directory_nothing_is_made_and_doctor_says_why() {
     assert!(!none.exists());
 }
 
-/// A hook is a line of a shell.
+/// A hook is a line of a shell, and some clients expand variables in a command.
 #[tokio::test]
-async fn a_program_with_a_line_break_in_its_path_is_refused() {
-    let stage = stage(&[("cursor", IDLE)]);
-    let program = stage.home().join("a\nb/cli-team-bridge");
-    copy_program(&program);
-    let before = everything(&stage);
-    let (is_done, said) = setup_by(&program, &stage, &["--yes"]);
-    assert!(!is_done && said.contains("the path of this program has a line break"), "{said}");
-    same(&before, &everything(&stage));
+async fn a_program_with_a_line_break_or_a_variable_in_its_path_is_refused() {
+    for (folder, why) in [("a\nb", "a line break"), ("b${HOME}", "a `$`"), ("$x", "a `$`")] {
+        let stage = stage(&[("cursor", IDLE)]);
+        let program = stage.home().join(folder).join("cli-team-bridge");
+        copy_program(&program);
+        let before = everything(&stage);
+        let (is_done, said) = setup_by(&program, &stage, &["--yes"]);
+        let why = format!("the path of this program has {why}");
+        assert!(!is_done && said.contains(&why), "{said}");
+        same(&before, &everything(&stage));
+    }
 }
 
 #[tokio::test]

@@ -27,6 +27,7 @@ async fn an_entry_of_the_user_for_the_bridge_is_taken_over_and_put_back() {
     for (command, arguments) in [
         ("cli-team-bridge", json!(["orchestrator"])),
         ("OTHER", json!(["orchestrator"])),
+        ("${NOPE:-cli-team-bridge}", json!(["orchestrator"])),
         ("/gone/cli-team-bridge", json!(["orchestrator", "--adopt"])),
     ] {
         let stage = stage_with_bridge(&[("claude", IDLE)]);

@@ -1,6 +1,32 @@
-//! What Qwen Code wants to be approved of a project.
+//! What Qwen Code and Claude Code want to be approved of a project.
 
 use super::*;
+
+/// Setup does not write through a link in a project, not even beside it.
+#[test]
+fn before_setup_can_approve_an_entry_for_claude_code_the_link_to_it_has_to_go() {
+    let user = User::of("claude-code");
+    user.write("p/.mcp.json", &servers(&json!({})));
+    let set_up = "run `cli-team-bridge setup --client claude-code --project .`";
+    let plain = format!("approve it when it asks, or {set_up}");
+    assert_eq!(user.says()[0].2, plain);
+    let file = user.project().join(".mcp.json");
+    fs::rename(&file, user.project().join("other.json")).unwrap();
+    std::os::unix::fs::symlink("other.json", &file).unwrap();
+    let opened = format!(
+        "approve it when it asks, or put a real file and real directories in place of the links in ~/p/.mcp.json, then {set_up}"
+    );
+    assert_eq!(user.says()[0].2, opened);
+}
+
+#[test]
+fn the_only_entry_may_be_in_the_file_that_qwen_code_shares_with_others() {
+    let user = User::of("qwen");
+    user.write("p/.mcp.json", &servers(&json!({ "timeout": 150_000, "type": "stdio" })));
+    let found = user.says();
+    let words = "asks you before it starts the bridge from ~/p/.mcp.json";
+    assert!(found.len() == 1 && found[0].1.contains(words), "{found:?}");
+}
 
 /// The hash is that of Qwen Code 0.24.4 for this entry.
 #[test]
