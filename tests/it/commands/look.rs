@@ -320,6 +320,9 @@ async fn a_step_has_waited_for_approval_since_the_end_of_the_step_before_it() {
     assert_eq!(need["words"], "step for cay of \"release\"");
     assert!(need["since"].is_string(), "{board}");
     assert_eq!(need["since"], list["ended_at"]);
+    let overview = shown(&stage, &[]).await;
+    let next = "\nnext: `cli-team-bridge status` shows what needs you, and the command for it\n";
+    assert!(overview.contains(next), "{overview}");
     lead.close().await;
 }
 
@@ -332,11 +335,26 @@ async fn no_look_makes_or_changes_a_bus() {
     }
     let (code, said) = looked(&stage, &["task", "task-aaaaaaaaaaaa"]).await;
     assert!(code == Some(1) && said.starts_with("error: there is no team in `"), "{said}");
+    assert!(said.contains("\nhint: a team begins when a connected client starts there"), "{said}");
+    let keys = shown(&stage, &["key", "list"]).await;
+    assert!(keys.contains("There is no team in `") && !keys.contains("key new"), "{keys}");
     assert!(!stage.bus().exists());
 
     let lead = stage.orchestrator().await;
     lead.start_and_wait("cay", "count").await;
     lead.close().await;
+    let (code, said) = looked(&stage, &["task", "task-aaaaaaaaaaaa"]).await;
+    let unknown =
+        "error: there is no task `task-aaaaaaaaaaaa`, or it is too old to be found\nhint: ";
+    assert!(code == Some(1) && said.starts_with(unknown), "{said}");
+    for [look, number, how] in [
+        ["log", "--last", "write a whole number, such as 20"],
+        ["messages", "--last", "write a whole number, such as 20"],
+        ["log", "--after", "write the `seq` of"],
+    ] {
+        let (code, said) = looked(&stage, &[look, number, "x"]).await;
+        assert!(code == Some(2) && said.contains(how), "{said}");
+    }
     let log = std::fs::read_dir(stage.bus().join("log")).unwrap().next().unwrap().unwrap().path();
     let whole = std::fs::read(&log).unwrap();
     let before = files(&stage.bus());
