@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
-use crate::support::{DEADLINE, Member, Stage, until};
+use crate::support::{DEADLINE, Member, Stage, Terminal, until};
 
 /// Ann waits for a message, ben asks for a permission, cay answers, and dan fails.
 const SCRIPT: &str = r#"
@@ -320,9 +320,10 @@ async fn a_step_has_waited_for_approval_since_the_end_of_the_step_before_it() {
     assert_eq!(need["words"], "step for cay of \"release\"");
     assert!(need["since"].is_string(), "{board}");
     assert_eq!(need["since"], list["ended_at"]);
-    let overview = shown(&stage, &[]).await;
-    let next = "\nnext: `cli-team-bridge status` shows what needs you, and the command for it\n";
-    assert!(overview.contains(next), "{overview}");
+    let mut overview = Terminal::run_in(&stage, stage.project(), &[], (60, 120));
+    assert_eq!(overview.ended("lists all commands").await, Some(0));
+    let next = "next: `cli-team-bridge status` shows what needs you, and the command for it";
+    assert!(overview.screen().contains(next), "{}", overview.screen());
     lead.close().await;
 }
 
