@@ -81,10 +81,11 @@ fn print_page(command: clap::Command, source: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns a page, with the examples below a heading of their own.
+/// Returns a page, with the examples, or the notes, below a heading of their own.
 fn text(page: &Man) -> io::Result<String> {
     let mut text = Vec::new();
     page.render(&mut text)?;
     let text = String::from_utf8_lossy(&text);
-    Ok(text.replacen("\n.SH EXTRA\nExamples:\n", "\n.SH EXAMPLES\n", 1))
+    let text = text.replacen("\n.SH EXTRA\nExamples:\n", "\n.SH EXAMPLES\n", 1);
+    Ok(text.replacen("\n.SH EXTRA\n", "\n.SH NOTES\n", 1))
 }
