@@ -186,7 +186,7 @@ async fn a_task_shows_its_texts_its_files_and_what_it_used() {
     assert_eq!(said, "error: no task of `kay` is known\nhint: did you mean cay?\n");
     let (code, said) = looked(&stage, &["task", "task-aaaaaaaaaaaa"]).await;
     assert_eq!(code, Some(1));
-    assert!(said.starts_with("error: there is no task task-aaaaaaaaaaaa"), "{said}");
+    assert!(said.starts_with("error: there is no task `task-aaaaaaaaaaaa`"), "{said}");
     lead.close().await;
 }
 
