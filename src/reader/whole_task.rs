@@ -36,7 +36,7 @@ pub struct WholeTask {
 
 /// Says that a task is not known.
 pub fn no_such_task(id: &TaskId) -> String {
-    format!("there is no task {id}, or it ended too long ago")
+    format!("there is no task `{id}`, or it is too old to be found")
 }
 
 /// Reads a task with its texts; none if there is no task of this id, or it ended too long ago.

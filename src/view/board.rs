@@ -263,6 +263,12 @@ impl Board {
             some => Some(format!("{some} need you")),
         }
     }
+
+    /// Returns how many of the unread messages no row shows: those for members who are not here, of names that were chosen.
+    pub fn unread_without_row(&self) -> usize {
+        let shown: usize = self.members.iter().map(|row| row.unread).sum();
+        self.totals.unread.saturating_sub(shown)
+    }
 }
 
 /// Puts what others count on a member for beside what it does; what is overdue before it.

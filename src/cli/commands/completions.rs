@@ -22,6 +22,17 @@ pub(crate) struct CompletionsArguments {
 pub(crate) fn run(arguments: &CompletionsArguments, mut program: clap::Command) {
     let name = program.get_name().to_owned();
     let mut script = Vec::new();
-    generate(arguments.shell, &mut program, name, &mut script);
-    output::say(String::from_utf8_lossy(&script).trim_end());
+    generate(arguments.shell, &mut program, &name, &mut script);
+    let script = String::from_utf8_lossy(&script);
+    if arguments.shell == Shell::Bash {
+        output::say(with_one_name(&script, &name).trim_end());
+    } else {
+        output::say(script.trim_end());
+    }
+}
+
+/// Gives the branches of a script for bash the name by which it looks for them: where the program's name has dashes, it writes them in
+/// two ways, and finds no command's flags.
+fn with_one_name(script: &str, name: &str) -> String {
+    script.replace(&name.replace('-', "__subcmd__"), &name.replace('-', "__"))
 }

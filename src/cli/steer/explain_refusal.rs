@@ -21,7 +21,7 @@ pub(super) fn explained(error: BusError, state: &State) -> Failure {
     };
     match refusal {
         Refusal::UnknownMember { name, nearest } => match Name::parse(&name) {
-            Ok(name) if how_left(&name, state).is_some() => gone(&name, state),
+            Ok(name) if how_left(&name, state).is_some() => gone_with_name(&name, state),
             _ => unknown_member(&name, &nearest),
         },
         Refusal::NobodyElse => with_hint("nobody is here to read it", STATUS),
@@ -104,6 +104,13 @@ fn nobody_fits(fits: NobodyFits) -> Failure {
 fn gone(name: &Name, state: &State) -> Failure {
     let how = how_left(name, state).map(|how| format!(" ({how})")).unwrap_or_default();
     with_hint(format!("`{name}` has left the team{how}"), STATUS)
+}
+
+/// Says that a member has left whose name nobody chose: unlike a chosen one, that gets no mail after its end.
+fn gone_with_name(name: &Name, state: &State) -> Failure {
+    let how = how_left(name, state).map(|how| format!(" ({how})")).unwrap_or_default();
+    let why = "nobody chose this name, so no later member reads its mail";
+    with_hint(format!("`{name}` has left the team{how}; {why}"), STATUS)
 }
 
 /// Returns how the last session of a name has left, if that is still known.

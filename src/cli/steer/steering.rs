@@ -7,10 +7,9 @@ use super::explain_refusal::explained;
 use crate::bus::rules::{HumanWish, Operation};
 use crate::bus::state::{BodyRef, State};
 use crate::bus::{Bus, Receipt};
-use crate::cli::commands::look::open_project;
+use crate::cli::commands::look::{needs_team, open_project};
 use crate::cli::{Failure, below_agent, hidden_agents, open_bus};
 use crate::domain::ids::SessionId;
-use crate::domain::text::shown_path::ShownPath as _;
 use crate::domain::wait_times;
 
 /// What an agent cannot do.
@@ -34,13 +33,12 @@ impl Steering {
     /// used.
     pub(crate) async fn open(project: Option<&Path>) -> Result<Self, Failure> {
         Self::refuse_agents()?;
-        let no_team = |root: &Path| format!("there is no team in `{}` yet", root.shown());
         let looked = open_project(project, None)?;
         if looked.bus.is_none() {
-            return Err(no_team(&looked.root).into());
+            return Err(needs_team(&looked.root));
         }
         let bus = open_bus::open_bus_in_use(&looked.directory)?;
-        let bus = bus.ok_or_else(|| no_team(&looked.root))?;
+        let bus = bus.ok_or_else(|| needs_team(&looked.root))?;
         bus.reap_dead_sessions().await?;
         Ok(Self { bus })
     }

@@ -184,7 +184,7 @@ fn later(state: &State, id: &MessageId, to: &Name) -> (&'static str, String) {
         return ("delivered", words);
     }
     let when = match state.live(to) {
-        None => format!("`{to}` is not here and will read it when it is back"),
+        None => format!("`{to}` is not here: the next member of this name will read it"),
         Some(live) if live.hung => {
             format!("`{to}` shows no sign of life and will read it if it comes back")
         }

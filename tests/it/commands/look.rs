@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
-use crate::support::{DEADLINE, Member, Stage, until};
+use crate::support::{DEADLINE, Member, Stage, Terminal, until};
 
 /// Ann waits for a message, ben asks for a permission, cay answers, and dan fails.
 const SCRIPT: &str = r#"
@@ -186,7 +186,7 @@ async fn a_task_shows_its_texts_its_files_and_what_it_used() {
     assert_eq!(said, "error: no task of `kay` is known\nhint: did you mean cay?\n");
     let (code, said) = looked(&stage, &["task", "task-aaaaaaaaaaaa"]).await;
     assert_eq!(code, Some(1));
-    assert!(said.starts_with("error: there is no task task-aaaaaaaaaaaa"), "{said}");
+    assert!(said.starts_with("error: there is no task `task-aaaaaaaaaaaa`"), "{said}");
     lead.close().await;
 }
 
@@ -320,6 +320,10 @@ async fn a_step_has_waited_for_approval_since_the_end_of_the_step_before_it() {
     assert_eq!(need["words"], "step for cay of \"release\"");
     assert!(need["since"].is_string(), "{board}");
     assert_eq!(need["since"], list["ended_at"]);
+    let mut overview = Terminal::run_in(&stage, stage.project(), &[], (60, 120));
+    assert_eq!(overview.ended("lists all commands").await, Some(0));
+    let next = "next: `cli-team-bridge status` shows what needs you, and the command for it";
+    assert!(overview.screen().contains(next), "{}", overview.screen());
     lead.close().await;
 }
 
@@ -332,11 +336,26 @@ async fn no_look_makes_or_changes_a_bus() {
     }
     let (code, said) = looked(&stage, &["task", "task-aaaaaaaaaaaa"]).await;
     assert!(code == Some(1) && said.starts_with("error: there is no team in `"), "{said}");
+    assert!(said.contains("\nhint: a team begins when a connected client starts there"), "{said}");
+    let keys = shown(&stage, &["key", "list"]).await;
+    assert!(keys.contains("There is no team in `") && !keys.contains("key new"), "{keys}");
     assert!(!stage.bus().exists());
 
     let lead = stage.orchestrator().await;
     lead.start_and_wait("cay", "count").await;
     lead.close().await;
+    let (code, said) = looked(&stage, &["task", "task-aaaaaaaaaaaa"]).await;
+    let unknown =
+        "error: there is no task `task-aaaaaaaaaaaa`, or it is too old to be found\nhint: ";
+    assert!(code == Some(1) && said.starts_with(unknown), "{said}");
+    for [look, number, how] in [
+        ["log", "--last", "write a whole number, such as 20"],
+        ["messages", "--last", "write a whole number, such as 20"],
+        ["log", "--after", "write the `seq` of"],
+    ] {
+        let (code, said) = looked(&stage, &[look, number, "x"]).await;
+        assert!(code == Some(2) && said.contains(how), "{said}");
+    }
     let log = std::fs::read_dir(stage.bus().join("log")).unwrap().next().unwrap().unwrap().path();
     let whole = std::fs::read(&log).unwrap();
     let before = files(&stage.bus());

@@ -57,7 +57,7 @@ async fn a_trace_of_a_wrong_id_says_what_to_do_and_none_makes_or_changes_a_bus()
     assert_eq!(code, Some(1));
     assert_eq!(
         said,
-        "error: there is no request req-aaaaaaaaaaaa in this project\nhint: `cli-team-bridge \
+        "error: there is no request `req-aaaaaaaaaaaa` in this project\nhint: `cli-team-bridge \
          messages` and `log` show ids; --project names another project\n"
     );
     assert_eq!(files(&stage.bus()), before);

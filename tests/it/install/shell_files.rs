@@ -40,14 +40,23 @@ fn each_shell_reads_its_completions_and_bash_completes_with_them() {
         std::fs::write(&script, printed(&["completions", shell])).unwrap();
         check_syntax(shell, &script);
     }
-    let ask = "source \"$0\"; set_up=$(complete -p cli-team-bridge); complete=${set_up#*-F }; \
-               COMP_WORDS=(cli-team-bridge \"$1\"); COMP_CWORD=1; \
-               \"${complete%% *}\" cli-team-bridge \"$1\" cli-team-bridge; echo \"${COMPREPLY[*]}\"";
     let script = place.path().join("bash");
-    let asked = Command::new("bash").args(["-c", ask]).arg(script).arg("orch").output();
-    match asked {
+    check_completion(&script, &["orch"], "orchestrator");
+    check_completion(&script, &["messages", "--dec"], "--decided");
+    check_completion(&script, &["bus", "prune", "--old"], "--older-than");
+    check_completion(&script, &["tasks", "--status", "canc"], "cancelled");
+}
+
+/// Lets bash complete the last of these words; skips a missing bash, and prints that.
+fn check_completion(script: &Path, words: &[&str], expected: &str) {
+    let ask = "source \"$0\"; set_up=$(complete -p cli-team-bridge); complete=${set_up#*-F }; \
+               COMP_WORDS=(cli-team-bridge \"$@\"); COMP_CWORD=$#; \
+               \"${complete%% *}\" cli-team-bridge \"${COMP_WORDS[$#]}\" \"${COMP_WORDS[$#-1]}\"; \
+               echo \"${COMPREPLY[*]}\"";
+    match Command::new("bash").args(["-c", ask]).arg(script).args(words).output() {
         Ok(output) => {
-            assert_eq!(String::from_utf8_lossy(&output.stdout), "orchestrator\n", "{output:?}");
+            let said = String::from_utf8_lossy(&output.stdout);
+            assert_eq!(said, format!("{expected}\n"), "{words:?}: {output:?}");
         }
         Err(error) => println!("bash is skipped: {error}"),
     }
@@ -63,8 +72,12 @@ fn every_command_has_a_manual_page() {
     assert!(commands.contains("orchestrator"), "{commands:?}");
     for command in &commands {
         let text = page(&format!("cli-team-bridge-{command}.1"));
-        assert!(text.contains(&format!(".TH cli-team-bridge-{command} 1")), "{text}");
+        let version = env!("CARGO_PKG_VERSION");
+        let title = format!(".TH cli-team-bridge-{command} 1  \"cli-team-bridge {version}\"");
+        assert!(text.contains(&title), "{text}");
+        assert!(!text.contains(".SH EXTRA"), "{text}");
     }
+    assert!(page("cli-team-bridge-messages.1").contains("\n.SH EXAMPLES\n"));
     let main = page("cli-team-bridge.1");
     assert_eq!(printed(&["man"]).trim_end(), main.trim_end());
     let status = page("cli-team-bridge-status.1");
@@ -82,4 +95,21 @@ fn a_directory_for_pages_that_cannot_be_written_is_named() {
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr.contains(&format!("`{}/man1`", file.display())), "{stderr}");
+}
+
+#[test]
+fn a_command_without_a_page_is_named_and_makes_no_directory() {
+    let place = tempfile::tempdir().unwrap();
+    let man = |asked: &str| {
+        let mut bridge = Command::new(env!("CARGO_BIN_EXE_cli-team-bridge"));
+        bridge.args(["man", asked]).current_dir(place.path()).output().unwrap()
+    };
+    let refused = man("satus");
+    let stderr = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(stderr.contains("there is no command `satus`"), "{stderr}");
+    assert!(stderr.contains("`status`") && stderr.contains("./satus"), "{stderr}");
+    assert!(!place.path().join("satus").exists());
+    assert!(man("./satus").status.success());
+    assert!(place.path().join("satus/cli-team-bridge.1").exists());
 }

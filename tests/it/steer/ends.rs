@@ -38,7 +38,7 @@ async fn an_agent_stops_and_the_command_says_when_it_has() {
     lead.done(&task).await;
     done(&stage, &["stop", "scripted"]).await;
     let late = failed(&stage, &["send", "scripted", "x"]).await;
-    assert!(late.contains("`scripted` has left the team (stopped)"), "{late}");
+    assert!(late.contains("`scripted` has left the team (stopped); nobody chose"), "{late}");
     lead.close().await;
 }
 

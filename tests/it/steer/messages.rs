@@ -75,7 +75,8 @@ async fn a_busy_agent_reads_it_later_and_an_absent_one_when_it_is_back() {
     let peer = stage.peer("cay").await;
     peer.close().await;
     let said = done(&stage, &["send", "cay", "hello"]).await;
-    let later = "the message is stored; `cay` is not here and will read it when it is back\n";
+    let later =
+        "the message is stored; `cay` is not here: the next member of this name will read it\n";
     assert_eq!(said, later);
     let peer = stage.peer("cay").await;
     let heard = peer.hear(|message| message["content"] == "hello").await;

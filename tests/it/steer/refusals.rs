@@ -22,6 +22,7 @@ async fn no_act_makes_a_bus_or_uses_one_that_is_foreign_or_newer() {
     for act in ACTS {
         let said = failed(&stage, act).await;
         assert!(said.starts_with("error: there is no team in `"), "{act:?}: {said}");
+        assert!(said.contains("\nhint: a team begins"), "{act:?}: {said}");
     }
     assert!(!stage.bus().exists());
 

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use crate::bus::state::AccessKey;
-use crate::cli::commands::look::{aligned, open_project, print_json};
+use crate::cli::commands::look::{aligned, no_team, open_project, print_json};
 use crate::cli::commands::own_labels::LabelArguments;
 use crate::cli::steer::{MadeKey, Steering};
 use crate::cli::{Failure, below_agent, output, serve_mcp, with_hint};
@@ -215,7 +215,9 @@ fn list(team: &TeamChoice) -> Result<(), Failure> {
         print_json(&shown);
         return Ok(());
     }
-    if keys.is_empty() {
+    if opened.bus.is_none() {
+        output::tell(&no_team(&opened.root));
+    } else if keys.is_empty() {
         output::tell("There are no keys. `cli-team-bridge key new NAME` makes one.");
     }
     let cells: Vec<_> = keys

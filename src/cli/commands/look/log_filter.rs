@@ -23,7 +23,7 @@ pub(super) struct LogFilter {
     #[arg(long, value_name = "TIME", value_parser = since)]
     pub(super) since: Option<i64>,
     /// Only what happened after the event with this seq, such as the `seq` of `status --json`.
-    #[arg(long, value_name = "SEQ")]
+    #[arg(long, value_name = "SEQ", value_parser = seq)]
     pub(super) after: Option<u64>,
 }
 
@@ -75,6 +75,16 @@ fn topic(word: &str) -> Result<Topic, String> {
     let found = Topic::ALL.into_iter().find(|topic| topic.as_str() == word);
     let words = || Topic::ALL.map(Topic::as_str).join(", ");
     found.ok_or_else(|| format!("write one of {}", words()))
+}
+
+/// Parses how many to show.
+pub(super) fn count(text: &str) -> Result<usize, String> {
+    text.trim().parse().map_err(|_| "write a whole number, such as 20".to_owned())
+}
+
+fn seq(text: &str) -> Result<u64, String> {
+    let how = "write the `seq` of `cli-team-bridge status --json` or of an event, such as 120";
+    text.trim().parse().map_err(|_| how.to_owned())
 }
 
 /// Parses a time, or how long ago that was.

@@ -18,7 +18,7 @@ mod trace;
 pub(in crate::cli::commands) use self::lines::table::aligned;
 pub(in crate::cli::commands) use self::lines::task_lines;
 pub(in crate::cli::commands) use self::open_to_look::{Place, foreign, no_team, unusable, whose};
-pub(crate) use self::open_to_look::{open_project, print_json};
+pub(crate) use self::open_to_look::{needs_team, open_project, print_json};
 pub(crate) use self::show_log::{LogArguments, run as log};
 pub(crate) use self::show_messages::{MessagesArguments, run as messages};
 pub(crate) use self::show_search::{SearchArguments, run as search};

@@ -120,6 +120,14 @@ pub(in crate::cli::commands) fn no_team(root: &Path) -> String {
     format!("There is no team in `{}` yet.", root.shown())
 }
 
+/// Refuses what needs a team, where there is none yet.
+pub(crate) fn needs_team(root: &Path) -> Failure {
+    with_hint(
+        format!("there is no team in `{}` yet", root.shown()),
+        "a team begins when a connected client starts there; `cli-team-bridge` says what to do next, and --project names another project",
+    )
+}
+
 /// Prints a part of the read model as JSON.
 pub(crate) fn print_json(part: &impl Serialize) {
     let text = serde_json::to_string_pretty(part).expect("the read model is plain data");

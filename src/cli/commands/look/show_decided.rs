@@ -12,16 +12,17 @@ use crate::view::{Decided, Decisions};
 /// The most decisions that are held while the log is read: a few megabytes.
 const MOST_HELD: usize = 10_000;
 
-/// Shows so many of them, the last ones; only those that concern a member, if one is named.
+/// Shows so many of them, the last ones; only those that concern a member, and only those since a time, if these are named.
 pub(super) fn show_decided(
     place: &Place,
     member: Option<&str>,
+    since: Option<i64>,
     most: usize,
 ) -> Result<(), Failure> {
     let bus = place.open_once()?;
     let is_there = bus.is_some();
     let decided = match bus {
-        Some(mut bus) => last_decided(&mut bus, member, most)?,
+        Some(mut bus) => last_decided(&mut bus, (member, since), most)?,
         None => Vec::new(),
     };
     if place.json {
@@ -30,9 +31,9 @@ pub(super) fn show_decided(
     }
     decided.iter().flat_map(lines).for_each(|line| output::say_fitted(&line));
     if decided.is_empty() && is_there {
-        output::tell(match member {
-            Some(_) => "Nothing that was decided fits what you ask for.",
-            None => "Nothing has been decided yet.",
+        output::tell(match (member, since) {
+            (None, None) => "Nothing has been decided yet.",
+            _ => "Nothing that was decided fits what you ask for.",
         });
     }
     Ok(())
@@ -41,16 +42,20 @@ pub(super) fn show_decided(
 /// Returns the last that fit, oldest first.
 fn last_decided(
     bus: &mut Follower,
-    member: Option<&str>,
+    (member, since): (Option<&str>, Option<i64>),
     most: usize,
 ) -> Result<Vec<Decided>, Failure> {
-    let is_of = |row: &&Decided| member.is_none_or(|name| row.concerns(name));
+    let is_earlier = |row: &Decided| since.is_some_and(|since| row.at.0 < since);
+    let is_of = |row: &&Decided| member.is_none_or(|name| row.concerns(name)) && !is_earlier(row);
     let (decisions, _) = fold_back(
         bus,
         || Decisions::new(MOST_HELD),
         Decisions::take,
         // Of earlier entries the state knows the ends of disagreements alone.
-        |decisions| decisions.of_entries().filter(is_of).count() >= most,
+        |decisions| {
+            decisions.of_entries().any(is_earlier)
+                || decisions.of_entries().filter(is_of).count() >= most
+        },
     )?;
     let (state, texts) = bus.state_and_texts();
     let mut shown = decisions.all(state, &mut LogTexts(texts));

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use clap::Args;
 
 use super::bell::Bell;
-use super::log_filter::LogFilter;
+use super::log_filter::{self, LogFilter};
 use super::open_to_look::{OpenedBus, Place, no_team};
 use crate::bus::event::{Entry, LogPosition};
 use crate::bus::state::State;
@@ -39,7 +39,7 @@ pub(crate) struct LogArguments {
     #[arg(long, short)]
     follow: bool,
     /// The most past happenings to show; with --since or --after, all are shown.
-    #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 100)]
+    #[arg(short = 'n', long, value_name = "COUNT", value_parser = log_filter::count, default_value_t = 100)]
     last: usize,
 }
 

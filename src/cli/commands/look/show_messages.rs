@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use clap::Args;
 
+use super::log_filter;
 use super::open_to_look::{Place, print_json};
 use super::show_decided::show_decided;
 use crate::bus::storage::file::Follower;
@@ -18,6 +19,9 @@ use crate::view::{ConflictRow, Conversation, Letter, Receipt, ReceiptStatus, Thr
 /// The most messages that are held while the log is read: a few megabytes.
 const MOST_HELD: usize = 10_000;
 
+/// How many messages are shown if nothing else is asked for.
+const LAST: usize = 20;
+
 /// The most receipts of a message that have a line for people; a broadcast may have hundreds.
 const SHOWN_RECEIPTS: usize = 8;
 
@@ -26,6 +30,7 @@ const SHOWN_RECEIPTS: usize = 8;
 #[command(after_help = "\
 Examples:
   cli-team-bridge messages                  the last 20 messages
+  cli-team-bridge messages --since 30m      all of the last half hour
   cli-team-bridge messages --unseen         those that somebody has not seen yet
   cli-team-bridge messages --resolved       those whose thread was resolved, with its summary
   cli-team-bridge messages --decided        what was agreed, decided, answered and allowed
@@ -53,15 +58,18 @@ pub(crate) struct MessagesArguments {
     /// Also the notices of the bridge, and its farewells to agents that are stopped.
     #[arg(long)]
     notices: bool,
-    /// The most messages to show.
-    #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 20)]
-    last: usize,
+    /// Only what was written since then: 30m, 1h or 2d ago, or a day or a time in UTC, such as 2026-01-31, 2026-01-31T08:00Z or 08:00.
+    #[arg(long, value_name = "TIME", value_parser = log_filter::since)]
+    since: Option<i64>,
+    /// The most messages to show [default: 20; with --since, all].
+    #[arg(short = 'n', long, value_name = "COUNT", value_parser = log_filter::count)]
+    last: Option<usize>,
 }
 
 pub(crate) fn run(arguments: &MessagesArguments) -> Result<(), Failure> {
     if arguments.decided {
         let member = arguments.member.as_deref();
-        return show_decided(&arguments.place, member, arguments.last);
+        return show_decided(&arguments.place, member, arguments.since, arguments.most());
     }
     let bus = arguments.place.open_once()?;
     let is_there = bus.is_some();
@@ -99,7 +107,13 @@ pub(crate) fn run(arguments: &MessagesArguments) -> Result<(), Failure> {
 
 impl MessagesArguments {
     fn asks_for_some(&self) -> bool {
-        self.member.is_some() || self.thread.is_some() || self.unseen || self.resolved
+        let names_some = self.member.is_some() || self.thread.is_some() || self.since.is_some();
+        names_some || self.unseen || self.resolved
+    }
+
+    /// Returns how many to show at most.
+    fn most(&self) -> usize {
+        self.last.unwrap_or(if self.since.is_some() { usize::MAX } else { LAST })
     }
 }
 
@@ -125,10 +139,14 @@ fn last(bus: &mut Follower, arguments: &MessagesArguments) -> Result<Shown, Fail
         bus,
         || Conversation::new(MOST_HELD, limits::PROMPT_CHARS),
         Conversation::take,
-        |conversation| conversation.letters().filter(fit).count() >= arguments.last,
+        |conversation| {
+            let begins = conversation.letters().next().map(|letter| letter.at.0);
+            begins.is_some_and(|at| arguments.since.is_some_and(|since| at < since))
+                || conversation.letters().filter(fit).count() >= arguments.most()
+        },
     )?;
     let newest = conversation.letters().rev().filter(fit);
-    let mut letters: Vec<_> = newest.take(arguments.last).cloned().collect();
+    let mut letters: Vec<_> = newest.take(arguments.most()).cloned().collect();
     letters.reverse();
     let left_out = |letter: &&Letter| {
         arguments.unseen && is_hidden_notice(letter, arguments) && is_wanted(letter, arguments)
@@ -177,6 +195,7 @@ fn is_wanted(letter: &Letter, arguments: &MessagesArguments) -> bool {
         .contains(&Some(id))
     };
     (!arguments.resolved || letter.resolved.is_some())
+        && arguments.since.is_none_or(|since| since <= letter.at.0)
         && (!arguments.unseen || letter.receipts.iter().any(is_unseen))
         && arguments.member.as_ref().is_none_or(is_of)
         && arguments.thread.as_ref().is_none_or(is_about)
@@ -283,6 +302,18 @@ mod tests {
         letter.resolved =
             Some(ThreadEnd { by: "ben".to_owned(), at: Moment(1), summary: "yes".to_owned() });
         assert!(is_wanted(&letter, &arguments));
+    }
+
+    #[test]
+    fn all_messages_since_a_time_are_shown_unless_a_number_is_asked_for() {
+        let all = MessagesArguments { since: Some(100), ..arguments() };
+        let mut letter = letter();
+        letter.at = Moment(99);
+        assert!(!is_wanted(&letter, &all));
+        letter.at = Moment(100);
+        assert!(is_wanted(&letter, &all));
+        let three = MessagesArguments { last: Some(3), ..all.clone() };
+        assert_eq!((arguments().most(), all.most(), three.most()), (20, usize::MAX, 3));
     }
 
     fn arguments() -> MessagesArguments {

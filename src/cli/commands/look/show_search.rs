@@ -41,7 +41,7 @@ pub(crate) struct SearchArguments {
     #[arg(long, value_name = "TIME", value_parser = log_filter::since)]
     since: Option<i64>,
     /// The most hits to show.
-    #[arg(long, value_name = "COUNT", default_value_t = 20)]
+    #[arg(long, value_name = "COUNT", value_parser = log_filter::count, default_value_t = 20)]
     limit: usize,
 }
 

@@ -4,12 +4,11 @@ use clap::Args;
 
 use super::bell::Bell;
 use super::lines::task_lines;
-use super::open_to_look::{Place, print_json};
+use super::open_to_look::{Place, needs_team, print_json};
 use crate::bus::storage::LogError;
 use crate::bus::storage::file::Follower;
 use crate::cli::{Failure, output, with_hint};
 use crate::domain::ids::TaskId;
-use crate::domain::text::shown_path::ShownPath as _;
 use crate::domain::text::visible_letters::seen;
 use crate::domain::wait_times;
 use crate::reader::{no_such_task, unlisted_turn, whole_task};
@@ -38,7 +37,7 @@ pub(crate) fn run(arguments: &TaskArguments) -> Result<(), Failure> {
     let (bell, ring) = Bell::new();
     let opened = arguments.place.open(arguments.follow.then_some(ring))?;
     let Some(mut bus) = opened.bus else {
-        return Err(format!("there is no team in `{}` yet", opened.root.shown()).into());
+        return Err(needs_team(&opened.root));
     };
     if arguments.follow {
         return follow(&mut bus, &arguments.id, &bell);

@@ -4,6 +4,7 @@ use clap::Args;
 
 use super::lines::rows_as_lines as cells;
 use super::lines::table::aligned;
+use super::log_filter;
 use super::open_to_look::{Place, print_json};
 use crate::cli::{Failure, output, with_hint};
 use crate::domain::text::suggest::nearest;
@@ -28,7 +29,7 @@ pub(crate) struct TasksArguments {
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
     /// The most tasks to show.
-    #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 20)]
+    #[arg(short = 'n', long, value_name = "COUNT", value_parser = log_filter::count, default_value_t = 20)]
     last: usize,
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::overview_lines;
-use super::overview_parts::{BrokenEntry, BusView, FileView, Overview, ProjectView};
+use super::overview_parts::{BrokenEntry, BusView, FileView, Overview, ProjectView, TeamNow};
 use super::suggested_step::suggested_step;
 use crate::bus::state::{Delivery, State, Task};
 use crate::bus::storage::file::{Foreign, PresentState, Proof, SeenPresence, read_state};
@@ -13,14 +13,16 @@ use crate::cli::commands::run::can_be_resumed;
 use crate::cli::{Failure, find_project, load_config, output, with_hint};
 use crate::doctor::{self, Finding, Subject};
 use crate::domain::ids::SessionId;
+use crate::domain::member::MemberKind;
 use crate::domain::task::TaskStatus;
 use crate::setup::connected_clients::{self, Connection, InstalledClient, StartedIn};
 use crate::setup::edits::entry_arguments::JudgeArguments;
 use crate::setup::installed_agents;
 use crate::setup::known_client::Places;
 use crate::sys::fs::user_state_dir::StateDirectory;
-use crate::sys::process;
+use crate::sys::{clock, process};
 use crate::team::trust_command;
+use crate::view::{Board, Looked, NoTexts, WorkflowTree};
 
 /// Prints the overview.
 pub(in crate::cli) fn run(judge_arguments: JudgeArguments) -> Result<(), Failure> {
@@ -135,11 +137,35 @@ fn count(state: &State, presences: &[SeenPresence]) -> BusView {
         .map(|workflow| workflow.id.clone());
     let lost = state.newest_tasks().into_iter().filter(|task| is_lost(state, task, &held));
     BusView::Present {
+        team: team_now(state, &held),
         lost: lost.map(|task| task.id.clone()).collect(),
         members: live.count(),
         unfinished: unfinished.count(),
         trials: workflows.iter().filter(|workflow| workflow.is_interrupted_trial()).count(),
         resumable: resumable.collect(),
+    }
+}
+
+/// Finds out how far the team is: what waits for the user counts only while a member lives.
+fn team_now(state: &State, held: &BTreeSet<SessionId>) -> TeamNow {
+    let is_held = |session: SessionId| held.contains(&session);
+    let now = clock::now();
+    let looked = Looked { state, seq: 0, now, is_held: &is_held, damaged_lines: 0, most_ended: 0 };
+    let board = Board::of(&looked, &mut NoTexts);
+    let live = |kind: MemberKind| {
+        board.members.iter().any(|row| row.kind == kind.as_str() && is_held(row.session))
+    };
+    let runs = |workflow: &WorkflowTree| workflow.ended_at.is_none() && !workflow.has_no_leader();
+    if held.is_empty() {
+        TeamNow::Unled
+    } else if !board.needs_you.is_empty() {
+        TeamNow::NeedsYou
+    } else if !live(MemberKind::Orchestrator) {
+        TeamNow::Unled
+    } else if live(MemberKind::Agent) || board.workflows.iter().any(runs) {
+        TeamNow::AtWork
+    } else {
+        TeamNow::Alone
     }
 }
 

@@ -137,6 +137,7 @@ fn count(number: usize, what: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::overview_parts::TeamNow;
     use super::*;
 
     #[test]
@@ -145,6 +146,7 @@ mod tests {
             let lost = lost.iter().map(|id| TaskId::parse(id).unwrap()).collect();
             let bus = BusView::Present {
                 members: 0,
+                team: TeamNow::Unled,
                 unfinished: 0,
                 trials: 0,
                 resumable: Vec::new(),
@@ -171,7 +173,8 @@ mod tests {
     fn trials_that_were_interrupted_are_told_as_such() {
         let lines = |trials| {
             let (resumable, lost) = (Vec::new(), Vec::new());
-            let bus = BusView::Present { members: 0, unfinished: 0, trials, resumable, lost };
+            let (members, team, unfinished) = (0, TeamNow::Unled, 0);
+            let bus = BusView::Present { members, team, unfinished, trials, resumable, lost };
             project(&ProjectView::Found { root: "/p".to_owned(), file: FileView::Good, bus })
         };
         let before = "\"/p\": no live members, no unfinished workflows, ";

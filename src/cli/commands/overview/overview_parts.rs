@@ -54,6 +54,8 @@ pub(super) enum BusView {
     Present {
         /// The number of live members.
         members: usize,
+        /// How far its team is.
+        team: TeamNow,
         /// The number of workflows that have not ended.
         unfinished: usize,
         /// Interrupted workflows besides those, in which scripts played the agents: nobody can resume them.
@@ -63,4 +65,17 @@ pub(super) enum BusView {
         /// The tasks that were not done when their agents or their bridge ended, as far as nobody was told of that, the newest first.
         lost: Vec<TaskId>,
     },
+}
+
+/// How far the team of a project is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TeamNow {
+    /// No session leads it.
+    Unled,
+    /// A session leads it, without an agent or a workflow.
+    Alone,
+    /// A session leads agents, or a workflow.
+    AtWork,
+    /// One of its members waits for the user.
+    NeedsYou,
 }

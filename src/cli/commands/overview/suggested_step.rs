@@ -1,7 +1,7 @@
 //! The next step that the overview suggests. Pure.
 
 use super::first_request::{FirstRequest, first_request};
-use super::overview_parts::{BrokenEntry, BusView, FileView, Overview, ProjectView};
+use super::overview_parts::{BrokenEntry, BusView, FileView, Overview, ProjectView, TeamNow};
 use crate::setup::connected_clients::Connection;
 use crate::setup::installed_agents::InstalledAgent;
 
@@ -15,6 +15,10 @@ pub(super) fn suggested_step(overview: &Overview) -> String {
         return format!("correct {place}");
     }
     match bus {
+        Some(BusView::Present { team: TeamNow::NeedsYou, .. }) => {
+            return "`cli-team-bridge status` shows what needs you, and the command for it"
+                .to_owned();
+        }
         Some(BusView::Present { resumable, .. }) => match &resumable[..] {
             [] => {}
             [id] => {
@@ -65,6 +69,12 @@ pub(super) fn suggested_step(overview: &Overview) -> String {
             let what = if lost.len() == 1 { "the task that was" } else { "the tasks that were" };
             format!("start {} here: it is told of {what} not done", client.title)
         }
+        Some(BusView::Present { team: TeamNow::AtWork, .. }) => {
+            "`cli-team-bridge top` shows the team at work".to_owned()
+        }
+        Some(BusView::Present { team: TeamNow::Alone, .. }) => {
+            format!("in the session that leads the team here, say: {say}")
+        }
         _ => format!("start {} {place}, and say: {say}", client.title),
     }
 }
@@ -112,6 +122,7 @@ mod tests {
         let client = one("zed", "Zed", Connection::Connected);
         let bus = BusView::Present {
             members: 0,
+            team: TeamNow::Unled,
             unfinished: 0,
             trials: 0,
             resumable: Vec::new(),
@@ -156,6 +167,7 @@ mod tests {
             let lost = lost.iter().map(|id| TaskId::parse(id).unwrap()).collect();
             with_bus(BusView::Present {
                 members,
+                team: TeamNow::Unled,
                 unfinished: 0,
                 trials: 0,
                 resumable: Vec::new(),
@@ -167,6 +179,23 @@ mod tests {
         check(&with(0, &one), &told("the task that was"));
         check(&with(0, &["task-k3j7x2abq5wt", "task-a3j7x2abq5wt"]), &told("the tasks that were"));
         assert!(suggested_step(&with(1, &one)).contains("and say: Ask codex"));
+    }
+
+    #[test]
+    fn where_a_session_leads_the_team_no_other_is_started() {
+        let with = |team| {
+            let (resumable, lost) = (Vec::new(), Vec::new());
+            let (members, unfinished, trials) = (2, 0, 0);
+            with_bus(BusView::Present { members, team, unfinished, trials, resumable, lost })
+        };
+        check(
+            &with(TeamNow::NeedsYou),
+            "`cli-team-bridge status` shows what needs you, and the command for it",
+        );
+        check(&with(TeamNow::AtWork), "`cli-team-bridge top` shows the team at work");
+        let say = "Ask codex to fix the failing test, and gemini to review the change.";
+        let alone = format!("in the session that leads the team here, say: {say}");
+        check(&with(TeamNow::Alone), &alone);
     }
 
     #[test]
@@ -201,6 +230,7 @@ mod tests {
         let bus = |resumable: &[&str]| BusView::Present {
             trials: 0,
             members: 0,
+            team: TeamNow::Unled,
             unfinished: 2,
             lost: Vec::new(),
             resumable: resumable.iter().map(|id| WorkflowId::parse(id).unwrap()).collect(),

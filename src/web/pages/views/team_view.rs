@@ -38,11 +38,12 @@ pub(in crate::web::pages) fn team(input: &PageInput<'_>, context: &PageContext<'
 
 fn totals(board: &Board) -> Markup {
     let totals = &board.totals;
+    let absent = board.unread_without_row();
     html! {
         p.totals id="totals" {
             span { b { (totals.members) } " " (if totals.members == 1 { "member" } else { "members" }) }
             @for (count, word) in totals.by_doing() { @if count > 0 { span { b { (count) } " " (word) } } }
-            span { b { (totals.unread) } " unread" }
+            span { b { (totals.unread) } " unread" @if absent > 0 { " (" (absent) " for members who are not here)" } }
             span { b { (totals.tasks_open) } " open " (if totals.tasks_open == 1 { "task" } else { "tasks" }) }
             span { b { (totals.tasks_done) } " " (if totals.tasks_done == 1 { "task" } else { "tasks" }) " done" }
             @if totals.tasks_not_done > 0 { span { b { (totals.tasks_not_done) } " unsuccessful" } }

@@ -80,7 +80,7 @@ pub(in crate::cli::commands::look) fn workflow(row: &WorkflowTree, now: Moment) 
         row.workflow_id.clone(),
         format!("{}{trial}", row.state()),
         row.progress(),
-        format!("{} ago", ago(row.created_at, now)),
+        format!("{} ago", ago(row.ended_at.unwrap_or(row.created_at), now)),
         quoted(&row.name, PROMPT),
     ]
 }
@@ -95,4 +95,30 @@ pub(in crate::cli::commands::look) fn step(row: &StepNode, now: Moment) -> Vec<S
         row.task_id.clone().unwrap_or_default(),
         row.remarks(),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_workflow_says_how_long_ago_it_ended_and_before_that_when_it_was_created() {
+        let mut row = WorkflowTree {
+            workflow_id: "wf-1".to_owned(),
+            name: "fix".to_owned(),
+            status: "running".to_owned(),
+            is_gone: false,
+            by: "run".to_owned(),
+            is_trial: false,
+            created_at: Moment(0),
+            ended_at: None,
+            steps_done: 0,
+            steps_total: 0,
+            steps: Vec::new(),
+        };
+        let now = Moment(600_000);
+        assert_eq!(workflow(&row, now)[3], "10 min ago");
+        row.ended_at = Some(Moment(598_000));
+        assert!(workflow(&row, now)[3].starts_with('2'), "{:?}", workflow(&row, now));
+    }
 }

@@ -133,6 +133,16 @@ fn block(lines: &mut Vec<String>, heading: &str, rows: impl Iterator<Item = Vec<
     }
 }
 
+/// Says how many messages are unread. More than the rows below it have are for members who are not here.
+fn unread(board: &Board) -> String {
+    let all = counted(board.totals.unread, "unread message");
+    match board.unread_without_row() {
+        0 => all,
+        some if some == board.totals.unread => format!("{all} for members who are not here"),
+        some => format!("{all} ({some} for members who are not here)"),
+    }
+}
+
 /// Returns the team in one line.
 fn summary(board: &Board) -> String {
     let (totals, need_you) = (&board.totals, board.needs_you.len());
@@ -149,7 +159,7 @@ fn summary(board: &Board) -> String {
         some(totals.tasks_open, counted(totals.tasks_open, "open task")),
         some(totals.requests_open, counted(totals.requests_open, "open request")),
         some(totals.workflows_open, counted(totals.workflows_open, "open workflow")),
-        some(totals.unread, counted(totals.unread, "unread message")),
+        some(totals.unread, unread(board)),
         totals.used_in_words(),
     ];
     let line = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");

@@ -3,11 +3,10 @@
 use clap::Args;
 
 use super::{sequence_diagram, trace_lines};
-use crate::cli::commands::look::open_to_look::{Place, print_json};
+use crate::cli::commands::look::open_to_look::{Place, needs_team, print_json};
 use crate::cli::{Failure, output, with_hint};
 use crate::domain::text::counted::counted;
 use crate::domain::text::listed::listed;
-use crate::domain::text::shown_path::ShownPath as _;
 use crate::domain::time::iso8601;
 use crate::reader::{TraceOutcome, trace};
 use crate::view::{Moment, Trace, TraceId};
@@ -33,7 +32,7 @@ pub(crate) struct TraceArguments {
 pub(crate) fn run(arguments: &TraceArguments) -> Result<(), Failure> {
     let opened = arguments.place.open(None)?;
     let Some(mut bus) = opened.bus else {
-        return Err(format!("there is no team in `{}` yet", opened.root.shown()).into());
+        return Err(needs_team(&opened.root));
     };
     let trace = match trace(&mut bus, arguments.id.clone())? {
         TraceOutcome::Found(trace) => trace,
@@ -95,13 +94,13 @@ fn unknown(id: &TraceId, begins: Option<Moment>) -> Failure {
     match begins {
         Some(begins) => with_hint(
             format!(
-                "there is no {kind} {id} in the log, which begins on {}: older history was removed",
+                "there is no {kind} `{id}` in the log, which begins on {}: older history was removed",
                 day_and_time(begins)
             ),
             exported(Some(begins)),
         ),
         None => with_hint(
-            format!("there is no {kind} {id} in this project"),
+            format!("there is no {kind} `{id}` in this project"),
             "`cli-team-bridge messages` and `log` show ids; --project names another project",
         ),
     }
