@@ -9,7 +9,7 @@ use crate::bus::state::{EndedSession, ResumeInfo, Session, State};
 use crate::config::Command;
 use crate::domain::ids::SessionId;
 use crate::domain::limits;
-use crate::domain::member::SessionNumber;
+use crate::domain::member::{Host, SessionNumber};
 use crate::domain::name::Name;
 use crate::domain::text::suggest::nearest;
 use crate::team::error::{HostError, TeamError};
@@ -27,26 +27,17 @@ impl Team {
         {
             return self.ended_session(number, assignment).map(Some);
         }
+        let own = self.bus().host();
         let found = Name::parse(&assignment.agent).ok().and_then(|name| {
             self.bus().look(|state| {
                 let (left, past) = state.past_agent(&name)?;
                 let source = LaunchSource::of_ended(state, left, past, assignment.fresh);
-                Some(self.ended_here(left, past).map(|()| source))
+                Some(ended_here(own.as_ref(), left, past).map(|()| source))
             })
         });
         match found.filter(|_| is_resume) {
             None if assignment.resume => Err(self.never_here(&assignment.agent)),
             source => Ok(source.transpose()?),
-        }
-    }
-
-    /// Refuses to resume an agent that ended on another machine.
-    fn ended_here(&self, left: &EndedSession, past: &ResumeInfo) -> Result<(), HostError> {
-        match past.host.as_ref().filter(|host| !self.is_own_machine(host)) {
-            Some(host) => {
-                Err(HostError::EndedThere { agent: left.name.clone(), host: host.clone() })
-            }
-            None => Ok(()),
         }
     }
 
@@ -57,6 +48,7 @@ impl Team {
         number: SessionNumber,
         assignment: &Assignment,
     ) -> Result<LaunchSource, TeamError> {
+        let own = self.bus().host();
         let found = self.bus().look(|state| {
             let mut left = state.departed().rev();
             let left = left.find(|left| left.number == Some(number))?;
@@ -68,17 +60,18 @@ impl Team {
                 return Some(Err(TeamError::GoesOn { number, agent: live.name.clone() }));
             }
             let source = LaunchSource::of_ended(state, left, past, assignment.fresh);
-            Some(self.ended_here(left, past).map(|()| source).map_err(TeamError::from))
+            Some(ended_here(own.as_ref(), left, past).map(|()| source).map_err(TeamError::from))
         });
         found.unwrap_or_else(|| Err(self.never_here(&assignment.agent)))
     }
 
     /// Returns the number of an agent that had a name before this session, if its conversation can be resumed by that.
     pub(super) fn namesake(&self, name: &Name) -> Option<SessionNumber> {
+        let own = self.bus().host();
         self.bus().look(|state| {
             let (left, past) = state.past_agent(name)?;
             let is_over = past.acp_session.is_some() && self.in_conversation(state, past).is_none();
-            let is_over = is_over && self.ended_here(left, past).is_ok();
+            let is_over = is_over && ended_here(own.as_ref(), left, past).is_ok();
             left.number.filter(|_| is_over)
         })
     }
@@ -128,10 +121,11 @@ impl Team {
             Some(profile) => past.profile == profile.name.as_str(),
             None => left.name.as_str().eq_ignore_ascii_case(&assignment.agent),
         };
+        let own = self.bus().host();
         let source = self.bus().look(|state| {
             let (left, past) = gone(state, session)?;
             let can_resume = past.acp_session.is_some() && state.live(&left.name).is_none();
-            let can_resume = can_resume && self.ended_here(left, past).is_ok();
+            let can_resume = can_resume && ended_here(own.as_ref(), left, past).is_ok();
             (can_resume && is_meant(left, past))
                 .then(|| LaunchSource::of_ended(state, left, past, assignment.fresh))
         });
@@ -144,6 +138,15 @@ impl Team {
         }
         let prompt = Bus::body(assignment.prompt.clone());
         self.begin(assignment, prompt, source).await.map(Some)
+    }
+}
+
+/// Refuses to resume an agent that ended on another machine than this one.
+fn ended_here(own: Option<&Host>, left: &EndedSession, past: &ResumeInfo) -> Result<(), HostError> {
+    let is_own = |host: &str| own.is_some_and(|own| own.name.eq_ignore_ascii_case(host));
+    match past.host.as_ref().filter(|host| !is_own(host)) {
+        Some(host) => Err(HostError::EndedThere { agent: left.name.clone(), host: host.clone() }),
+        None => Ok(()),
     }
 }
 
