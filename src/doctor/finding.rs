@@ -124,6 +124,8 @@ pub(super) enum Cause {
     UnreadableFile(PathBuf),
     /// The client uses nothing of this file, because of a value in it.
     UnusedFile(PathBuf),
+    /// An entry for the bridge in this file, for one project alone or for all.
+    Entry { file: PathBuf, is_local: bool },
 }
 
 impl Finding {

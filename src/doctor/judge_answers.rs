@@ -57,7 +57,7 @@ fn of_codex(findings: &mut Vec<Finding>, answers: &[Answer]) {
             let mut answers = answers.iter();
             finding.subject == subject && answers.any(|one| file.starts_with(&one.directory))
         }
-        Some(Cause::UnusedFile(_)) | None => false,
+        Some(Cause::UnusedFile(_) | Cause::Entry { .. }) | None => false,
     };
     if failed.is_empty() {
         // It starts, so it does not read the project's file, or takes it.
@@ -72,7 +72,7 @@ fn of_codex(findings: &mut Vec<Finding>, answers: &[Answer]) {
             Some(Cause::UnreadableFile(file)) => {
                 one.subject == subject && answer.files.contains(file)
             }
-            Some(Cause::UnusedFile(_)) | None => false,
+            Some(Cause::UnusedFile(_) | Cause::Entry { .. }) | None => false,
         };
         if named.contains(&words) || findings.iter().any(is_known) {
             continue;
@@ -135,7 +135,7 @@ fn of_claude_code(findings: &mut Vec<Finding>, answer: &Answer) {
             Some(Cause::UnreadableFile(known) | Cause::UnusedFile(known)) => {
                 one.subject == subject && known == Path::new(file)
             }
-            None => false,
+            Some(Cause::Entry { .. }) | None => false,
         };
         if findings.iter().any(is_known) || files.len() > NAMED_IN_CLIENT_FILE {
             continue;
@@ -164,11 +164,10 @@ fn server_in(item: &str) -> Option<&str> {
 /// Adds that Claude Code starts no bridge from a file: a problem, unless it has one from elsewhere.
 fn add_skipped(findings: &mut Vec<Finding>, subject: &Subject, file: &str, item: &str) {
     // An entry for one project alone has that project after its file.
-    let (path, begins) = match file.split_once(" [project: ") {
-        Some((path, _)) => (path, "(scope \"local\""),
-        None => (file, "starts "),
-    };
-    let shown = Path::new(path).shown().to_string();
+    let of_project = file.split_once(" [project: ");
+    let path = Path::new(of_project.map_or(file, |(path, _)| path));
+    let entry = Some(Cause::Entry { file: path.into(), is_local: of_project.is_some() });
+    let shown = path.shown().to_string();
     let says = format!(
         "Claude Code does not start the bridge from {}, as it says itself: {}",
         beginning(file, CLIENT_WORD_CHARS),
@@ -180,7 +179,7 @@ fn add_skipped(findings: &mut Vec<Finding>, subject: &Subject, file: &str, item:
     }
     let is_ok_entry =
         |one: &Finding| one.subject == *subject && one.check == ENTRY && one.level == Level::Ok;
-    let is_of_file = |one: &Finding| one.says.starts_with(&format!("{shown} {begins}"));
+    let is_of_file = |one: &Finding| one.cause == entry;
     let is_found = findings.iter().any(|one| is_ok_entry(one) && is_of_file(one));
     let is_known = findings.iter().any(|one| {
         let is_problem = one.level == Level::Problem && [ENTRY, SWITCHED_OFF].contains(&one.check);
@@ -282,12 +281,13 @@ mod tests {
     #[test]
     fn what_claude_code_says_of_one_server_goes_for_that_server_alone() {
         let subject = Subject::Client(CLAUDE_CODE.to_owned());
-        let user = || Finding::ok(&subject, ENTRY, "/h/.claude.json starts `/x/cli-team-bridge`");
-        let project = || Finding::ok(&subject, ENTRY, "/p/.mcp.json starts `/x/cli-team-bridge`");
-        let local = || {
-            let says = "/h/.claude.json (scope \"local\", in /p) starts `/x/cli-team-bridge`";
-            Finding::ok(&subject, ENTRY, says)
+        let entry = |file: &str, is_local| {
+            let cause = Cause::Entry { file: file.into(), is_local };
+            Finding::ok(&subject, ENTRY, "any words").with_cause(Some(cause))
         };
+        let user = || entry("/h/.claude.json", false);
+        let project = || entry("/p/.mcp.json", false);
+        let local = || entry("/h/.claude.json", true);
         let check = |found: Vec<Finding>, items: &[&str], expected: &[(&str, Level)]| {
             let items = format!("- {}\n", items.join("\n- "));
             let said = format!("Invalid settings\n{items}\nRemote Control\n");

@@ -243,13 +243,18 @@ fn notify_leader(
     writer.push(Event::PermissionNotified { id: id.clone(), notice });
 }
 
-/// Returns the live orchestrator that assigned the task, else the one that holds the agent.
+/// Returns the live orchestrator that assigned the task, else the one that holds the agent; where that is the bridge of a host, which has
+/// no model, the one that leads.
 fn leader(state: &State, agent: SessionId, task: Option<&TaskId>) -> Option<(SessionId, Name)> {
     let assigner = task
         .and_then(|task| state.task(task))
         .and_then(|task| state.live(&task.by))
         .filter(|session| session.kind == MemberKind::Orchestrator);
     let owner = state.session(agent).and_then(|agent| agent.owner);
-    let leader = assigner.or_else(|| owner.and_then(|owner| state.session(owner)));
+    let holder = || match owner {
+        Some(owner) if state.offer_of(owner).is_some() => state.lead(),
+        owner => owner.and_then(|owner| state.session(owner)),
+    };
+    let leader = assigner.or_else(holder);
     leader.map(|leader| (leader.id, leader.name.clone()))
 }

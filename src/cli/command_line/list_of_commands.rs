@@ -56,7 +56,7 @@ pub(super) enum Command {
     Peer(PeerArguments),
     /// Run a workflow from a plan file, or resume an interrupted one.
     Run(RunArguments),
-    /// Start agents on this machine for members on others.
+    /// Start agents on this machine for members on other machines.
     Host(HostArguments),
     /// Review and approve what a project or a plan would run.
     Trust(TrustArguments),

@@ -1,6 +1,7 @@
 //! Judges the files of a client. Pure.
 
 mod call_limit;
+mod plugin_entry;
 #[cfg(test)]
 mod tests;
 mod untrusted_folder;
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use self::call_limit::judge_limit;
+use self::plugin_entry::judge_plugin;
 use self::untrusted_folder::judge_trust;
 use crate::doctor::finding::{Cause, Finding, Subject};
 use crate::domain::limits::CLIENT_WORD_CHARS;
@@ -257,7 +259,10 @@ pub(super) fn judge(client: &ExaminedClient, programs: &Programs<'_>) -> Vec<Fin
             findings.push(Finding::problem(&subject, "entry", says, remedy));
         } else {
             leads_nowhere |= !is_executable;
-            findings.push(judge_command_line((client, &subject), file, (written, &used), programs));
+            let judged = judge_command_line((client, &subject), file, (written, &used), programs);
+            let is_local = matches!(file.scope, Scope::Local { .. });
+            let cause = Cause::Entry { file: file.path.clone(), is_local };
+            findings.push(judged.with_cause(Some(cause)));
         }
         findings.extend(judge_limit((client.name, &subject), &key, written, entry));
     }
@@ -269,7 +274,7 @@ pub(super) fn judge(client: &ExaminedClient, programs: &Programs<'_>) -> Vec<Fin
     if client.has_plugin {
         let entry = read.iter().find(|(_, written)| written.entry.is_some());
         let key = entry.map(|(file, written)| file.key(written));
-        findings.push(judge_plugin(client, &subject, key.as_deref()));
+        findings.push(judge_plugin((client.title, client.name), &subject, key.as_deref()));
         return findings;
     }
     if !is_set_up {
@@ -480,20 +485,4 @@ fn judge_unusable(client: &ExaminedClient, subject: &Subject) -> Vec<Finding> {
         }
     }
     findings
-}
-
-/// Judges a plugin: the client must not start the bridge by an entry as well, at this key.
-fn judge_plugin(client: &ExaminedClient, subject: &Subject, key: Option<&str>) -> Finding {
-    let title = client.title;
-    let Some(key) = key else {
-        return Finding::ok(subject, "entry", format!("{title} has the bridge as a plugin"));
-    };
-    let says = format!(
-        "{title} has the bridge twice, as a plugin and as an entry, so each session leads two teams"
-    );
-    let remedy = format!(
-        "run `cli-team-bridge setup --remove --client {}`, or remove {key} by hand if setup did not write it",
-        client.name
-    );
-    Finding::problem(subject, "plugin", says, remedy)
 }

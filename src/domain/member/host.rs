@@ -20,3 +20,10 @@ pub struct Host {
     /// The machine's name, at most [`HOST_NAME_BYTES`] long.
     pub name: String,
 }
+
+impl Host {
+    /// Says whether a word is the machine's name. Names of machines have no case (RFC 4343).
+    pub fn is_called(&self, word: &str) -> bool {
+        self.name.eq_ignore_ascii_case(word)
+    }
+}

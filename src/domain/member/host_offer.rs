@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Host;
 use crate::domain::name::Name;
 
 /// The word for whoever belongs to the team, in place of the names of machines.
@@ -19,10 +20,9 @@ pub struct HostOffer {
 
 impl HostOffer {
     /// Says whether it is for the members of a machine; of none on a bus that one machine has for itself.
-    pub fn is_for(&self, machine: Option<&str>) -> bool {
+    pub fn is_for(&self, machine: Option<&Host>) -> bool {
         let is_meant = |word: &String| {
-            word == ALL_MACHINES
-                || machine.is_some_and(|machine| word.eq_ignore_ascii_case(machine))
+            word == ALL_MACHINES || machine.is_some_and(|machine| machine.is_called(word))
         };
         self.whom.iter().any(is_meant)
     }

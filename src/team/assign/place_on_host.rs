@@ -3,7 +3,7 @@
 use super::assign_task::{Assigned, Assignment};
 use crate::bus::event::Event;
 use crate::bus::rules::{NewPlacement, NewTask, Operation, PlacementRefusal, Refusal};
-use crate::bus::state::State;
+use crate::bus::state::{Session, State};
 use crate::bus::{Bus, BusError};
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::limits;
@@ -17,7 +17,7 @@ use crate::team::team_handle::Team;
 impl Team {
     /// Says whether a word names the machine of this bridge.
     pub(super) fn is_own_machine(&self, host: &str) -> bool {
-        self.bus().host().is_some_and(|own| own.name.eq_ignore_ascii_case(host))
+        self.bus().host().is_some_and(|own| own.is_called(host))
     }
 
     /// Has a new agent started on another host. Once asked, this goes on also if the caller gives up.
@@ -75,17 +75,18 @@ impl Team {
 
 /// Finds the bridge that starts agents on a host, by the name of the machine or by its own.
 fn bridge_of(state: &State, host: &str) -> Result<(SessionId, Name), TeamError> {
-    let machine = |session| state.host_of(session).map(|machine| machine.name.as_str());
-    let is_meant = |session, name: &Name| {
-        name.as_str().eq_ignore_ascii_case(host)
-            || machine(session).is_some_and(|machine| machine.eq_ignore_ascii_case(host))
+    let is_meant = |session: &Session| {
+        let machine = state.host_of(session.id);
+        session.name.as_str().eq_ignore_ascii_case(host)
+            || machine.is_some_and(|machine| machine.is_called(host))
     };
-    let found = state.offers().find(|(session, _)| is_meant(session.id, &session.name));
+    let found = state.offers().find(|(session, _)| is_meant(session));
     if let Some((session, _)) = found {
         return Ok((session.id, session.name.clone()));
     }
     let known = state.offers().map(|(session, offer)| {
-        let word = machine(session.id).unwrap_or(session.name.as_str());
+        let machine = state.host_of(session.id).map(|machine| machine.name.as_str());
+        let word = machine.unwrap_or(session.name.as_str());
         let profiles: Vec<_> = offer.profiles.iter().map(Name::as_str).collect();
         format!("`{word}` ({})", listed(&profiles, "and"))
     });

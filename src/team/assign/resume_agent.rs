@@ -143,7 +143,7 @@ impl Team {
 
 /// Refuses to resume an agent that ended on another machine than this one.
 fn ended_here(own: Option<&Host>, left: &EndedSession, past: &ResumeInfo) -> Result<(), HostError> {
-    let is_own = |host: &str| own.is_some_and(|own| own.name.eq_ignore_ascii_case(host));
+    let is_own = |host: &str| own.is_some_and(|own| own.is_called(host));
     match past.host.as_ref().filter(|host| !is_own(host)) {
         Some(host) => Err(HostError::EndedThere { agent: left.name.clone(), host: host.clone() }),
         None => Ok(()),

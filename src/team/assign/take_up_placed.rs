@@ -7,7 +7,7 @@ use crate::bus::Bus;
 use crate::bus::rules::{NameChoice, NewTask, Operation};
 use crate::bus::state::Placement;
 use crate::domain::ids::TaskId;
-use crate::domain::member::HostOffer;
+use crate::domain::member::{Host, HostOffer};
 use crate::domain::name::Name;
 use crate::domain::wait_times;
 use crate::team::error::{HostError, TeamError};
@@ -63,8 +63,8 @@ impl Team {
 
     /// Starts the agent for a task, or says why not. Returns none if neither could be written, or if nobody waits for it any longer.
     async fn take_up_or_refuse(&self, offer: &HostOffer, placed: Placement) -> Option<TakenUp> {
-        let machine = self.bus().look(|state| Some(state.host_of(placed.asker)?.name.clone()));
-        let agent = self.take_up(offer, &placed, machine.as_deref()).await;
+        let machine = self.bus().look(|state| state.host_of(placed.asker).cloned());
+        let agent = self.take_up(offer, &placed, machine.as_ref()).await;
         if let Err(error) = &agent {
             let why = error.message_for_model();
             let refusing = Operation::EndPlacement(placed.id.clone(), why);
@@ -74,6 +74,7 @@ impl Team {
             }
         }
         let Placement { id: task, by, profile, .. } = placed;
+        let machine = machine.map(|machine| machine.name);
         Some(TakenUp { task, by, machine, profile, agent })
     }
 
@@ -81,7 +82,7 @@ impl Team {
         &self,
         offer: &HostOffer,
         placed: &Placement,
-        machine: Option<&str>,
+        machine: Option<&Host>,
     ) -> Result<Name, TeamError> {
         // The log is written by others: what holds is what the user of this machine has said.
         if !offer.is_for(machine) || !offer.has(placed.profile.as_str()) {

@@ -35,8 +35,7 @@ pub(in crate::bus::rules) fn place(
     let host = writer.session(new.with)?;
     let offer = writer.state.offer_of(host.id);
     let offer = offer.ok_or_else(|| PlacementRefusal::NoHost { name: host.name.clone() })?;
-    let machine = writer.state.host_of(me).map(|machine| machine.name.as_str());
-    if !offer.is_for(machine) {
+    if !offer.is_for(writer.state.host_of(me)) {
         let (host, whom) = (host.name.clone(), offer.whom.clone());
         return Err(PlacementRefusal::ForOthers { host, whom }.into());
     }

@@ -28,6 +28,15 @@ fn new(agent: SessionId, to: AskedFirst) -> Operation {
     }))
 }
 
+/// A question of an agent in a task, for whoever leads it.
+pub(super) fn asking(agent: SessionId, task: &TaskId) -> Operation {
+    let Operation::AskPermission(mut new) = new(agent, AskedFirst::Orchestrator) else {
+        unreachable!("it asks");
+    };
+    new.question.task = Some(task.clone());
+    Operation::AskPermission(new)
+}
+
 #[track_caller]
 fn asked(world: &mut World, lead: SessionId, agent: SessionId, to: AskedFirst) -> PermissionId {
     let events = world.ask(lead, new(agent, to));

@@ -1,5 +1,6 @@
 //! Tasks for agents that another host starts.
 
+use super::permissions::asking;
 use super::*;
 use crate::bus::rules::{NewPlacement, PlacementRefusal};
 use crate::domain::limits;
@@ -58,6 +59,28 @@ fn a_placed_task_is_that_of_the_member_who_asked_and_the_agent_that_of_the_host(
     let events = world.leave_with(task.session, Departure::Failed);
     assert!(notices(&events, "host").is_empty());
     assert_eq!(notices(&events, "orchestrator").len(), 1, "{events:?}");
+}
+
+#[test]
+fn whoever_leads_is_asked_for_permission_once_the_asker_of_a_placed_task_has_left() {
+    let (mut world, lead, host) = world();
+    let other = world.lead();
+    let id = place(&mut world, other, host);
+    let starting = taking_up(&mut world, &id);
+    let agent = world.ask(host, starting).iter().find_map(|event| match event {
+        Event::TaskAssigned(assigned) => Some(assigned.session),
+        _ => None,
+    });
+    let agent = agent.unwrap();
+    world.ready(host, agent);
+    world.ask(host, Operation::StartTask(id.clone()));
+    let events = world.ask(host, asking(agent, &id));
+    assert_eq!(notices(&events, "orchestrator-2").len(), 1, "{events:?}");
+    world.leave(other);
+    let events = world.ask(host, asking(agent, &id));
+    assert!(notices(&events, "host").is_empty(), "it has no model");
+    assert_eq!(notices(&events, "orchestrator").len(), 1, "{events:?}");
+    assert!(world.state.is_lead(lead));
 }
 
 #[test]

@@ -3,14 +3,13 @@
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use sha2::{Digest, Sha256};
 use tokio_postgres::Row;
 use tokio_postgres::error::SqlState;
 use uuid::Uuid;
 
 use super::host_link::PostgresLink;
 use super::server_connection::{Connection, Failed, PAUSE};
-use super::shared_sql::{TIME, channel, signed, unsigned};
+use super::shared_sql::{TIME, channel, lock_number, signed, unsigned};
 use super::team_clock::TeamClock;
 use crate::bus::storage::{
     HostLink, LINES_AT_ONCE, LogError, OrderedBy, ProposedLine, Sequenced, SequencedLine, Sequencer,
@@ -70,7 +69,7 @@ impl PostgresOrder {
              SELECT pg_advisory_xact_lock({TURN}, {});",
             SILENT_IN_TURN.as_millis(),
             WAIT_FOR_TURN.as_millis(),
-            number_of(&order.team),
+            lock_number(&order.team),
         );
         let (connection, clock) = (Mutex::new(connection), TeamClock::default());
         Ok(Self { connection, order: order.clone(), clock, put, begin_turn })
@@ -247,12 +246,6 @@ fn is_too_long(error: &tokio_postgres::Error) -> bool {
 
 fn line(row: &Row) -> SequencedLine {
     SequencedLine { seq: unsigned(row.get(0)), bytes: row.get(1), texts: row.get(2) }
-}
-
-/// Returns a number of a team. Two teams with the same only wait for each other.
-fn number_of(team: &str) -> i32 {
-    let digest = Sha256::digest(team.as_bytes());
-    i32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]])
 }
 
 impl Sequencer for PostgresOrder {

@@ -7,8 +7,13 @@ pub(super) const TIME: &str = "(extract(epoch FROM clock_timestamp()) * 1000)::b
 
 /// Returns the channel on which a team's new lines are told. A name of PostgreSQL has at most 63 bytes.
 pub(super) fn channel(team: &str) -> String {
-    let digest = Sha256::digest(team.as_bytes());
-    format!("cli_team_bridge_{}", data_encoding::HEXLOWER.encode(&digest[..8]))
+    format!("cli_team_bridge_{}", data_encoding::HEXLOWER.encode(&Sha256::digest(team)[..8]))
+}
+
+/// Returns the number of a team's advisory lock. Two teams with the same only wait for each other.
+pub(super) fn lock_number(team: &str) -> i32 {
+    let digest = Sha256::digest(team);
+    i32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]])
 }
 
 /// PostgreSQL has no unsigned numbers; a seq never reaches the half of them.

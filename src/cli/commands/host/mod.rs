@@ -1,4 +1,4 @@
-//! `host`: a bridge without a client, which starts agents on this machine for members on others.
+//! `host`: a bridge without a client, which starts agents on this machine for members on other machines.
 
 mod host_command;
 
