@@ -7,9 +7,11 @@ use crate::bus::state::{Session, State};
 use crate::bus::{Bus, BusError};
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::limits;
+use crate::domain::member::HOST_NAME_BYTES;
 use crate::domain::name::Name;
 use crate::domain::text::listed::listed;
 use crate::domain::text::redact::Secrets;
+use crate::domain::text::visible_letters::quoted;
 use crate::domain::wait_times;
 use crate::team::error::{HostError, TeamError};
 use crate::team::team_handle::Team;
@@ -65,7 +67,8 @@ impl Team {
                 return Ok(Assigned { task, agent, note: None, is_resumed: false });
             }
             Err(match state.why_not_placed(&id) {
-                Some(why) => HostError::Refused { bridge, why: why.to_owned() },
+                // The words of another bridge.
+                Some(why) => HostError::Refused { bridge, why: quoted(why, limits::ERROR_CHARS) },
                 None => HostError::Gone { bridge },
             }
             .into())
@@ -86,9 +89,9 @@ fn bridge_of(state: &State, host: &str) -> Result<(SessionId, Name), TeamError> 
     }
     let known = state.offers().map(|(session, offer)| {
         let machine = state.host_of(session.id).map(|machine| machine.name.as_str());
-        let word = machine.unwrap_or(session.name.as_str());
+        let word = quoted(machine.unwrap_or(session.name.as_str()), HOST_NAME_BYTES);
         let profiles: Vec<_> = offer.profiles.iter().map(Name::as_str).collect();
-        format!("`{word}` ({})", listed(&profiles, "and"))
+        format!("{word} ({})", listed(&profiles, "and"))
     });
     let host = Secrets::default().hidden(host).clipped(limits::SHOWN_NAME_CHARS);
     Err(HostError::Unknown { host, known: known.collect() }.into())

@@ -9,9 +9,10 @@ use crate::bus::state::{EndedSession, ResumeInfo, Session, State};
 use crate::config::Command;
 use crate::domain::ids::SessionId;
 use crate::domain::limits;
-use crate::domain::member::{Host, SessionNumber};
+use crate::domain::member::{HOST_NAME_BYTES, Host, SessionNumber};
 use crate::domain::name::Name;
 use crate::domain::text::suggest::nearest;
+use crate::domain::text::visible_letters::quoted;
 use crate::team::error::{HostError, TeamError};
 use crate::team::team_handle::Team;
 
@@ -145,7 +146,10 @@ impl Team {
 fn ended_here(own: Option<&Host>, left: &EndedSession, past: &ResumeInfo) -> Result<(), HostError> {
     let is_own = |host: &str| own.is_some_and(|own| own.is_called(host));
     match past.host.as_ref().filter(|host| !is_own(host)) {
-        Some(host) => Err(HostError::EndedThere { agent: left.name.clone(), host: host.clone() }),
+        Some(host) => {
+            let host = quoted(host, HOST_NAME_BYTES);
+            Err(HostError::EndedThere { agent: left.name.clone(), host })
+        }
         None => Ok(()),
     }
 }

@@ -32,7 +32,7 @@ pub(super) fn said(event: &Event, speaker: &mut Speaker<'_>) -> Option<Said> {
             Some(said.about([by.to_string()].into_iter().chain(host)))
         }
         Event::PlacementEnded { id, why, .. } => {
-            let words = format!("{id} is not begun: {why}");
+            let words = format!("{id} is not begun: {}", quote(why));
             Some(Said::new(Topic::Task, words).with_ids([id.to_string()]))
         }
         Event::TaskAssigned(task) => {

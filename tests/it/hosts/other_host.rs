@@ -140,7 +140,7 @@ async fn an_agent_is_started_on_another_machine_where_its_user_offers_that() {
     assert!(refused.contains("does not offer the profile `gemini`, but `scripted`"), "{refused}");
     let outside = json!({ "agent": "scripted", "prompt": "x", "host": "host", "cwd": "../.." });
     let refused = lead.refused("assign_task", outside).await;
-    assert!(refused.contains("did not start the agent: cwd"), "{refused}");
+    assert!(refused.contains("did not start the agent: \"cwd"), "{refused}");
 
     // Its agents end with it.
     host.interrupt().await;
@@ -170,7 +170,7 @@ async fn what_a_killed_host_had_taken_up_is_told_and_nothing_of_it_is_left() {
     let refused = lead
         .refused("assign_task", json!({ "agent": "scripted", "prompt": "x", "host": "host" }))
         .await;
-    assert!(refused.contains("`host` starts agents for laptop only"), "{refused}");
+    assert!(refused.contains("`host` starts agents for \"laptop\" only"), "{refused}");
     other.interrupt().await;
     lead.close().await;
     stage.check_nobody_is_left();

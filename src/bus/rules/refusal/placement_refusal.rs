@@ -1,8 +1,10 @@
 //! Why no host is asked to start an agent, or may no longer start it.
 
 use crate::domain::ids::TaskId;
+use crate::domain::member::HOST_NAME_BYTES;
 use crate::domain::name::Name;
 use crate::domain::text::listed::listed;
+use crate::domain::text::visible_letters::quoted;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlacementRefusal {
@@ -11,7 +13,7 @@ pub enum PlacementRefusal {
     /// The host's user has not named this machine.
     #[error(
         "`{host}` starts agents for {} only: its user can add this machine with `host --for`",
-        listed(.whom, "and")
+        machines(.whom)
     )]
     ForOthers { host: Name, whom: Vec<String> },
     #[error("`{host}` does not offer the profile `{profile}`, but {}", offered(.profiles))]
@@ -23,6 +25,12 @@ pub enum PlacementRefusal {
     /// It was taken up or refused, or whoever asked has left or waits no longer.
     #[error("`{id}` no longer waits for a host")]
     Over { id: TaskId },
+}
+
+/// Others have written the names.
+fn machines(whom: &[String]) -> String {
+    let names: Vec<_> = whom.iter().map(|name| quoted(name, HOST_NAME_BYTES)).collect();
+    listed(&names, "and")
 }
 
 fn offered(profiles: &[Name]) -> String {

@@ -112,7 +112,11 @@ fn nothing_is_placed_with_a_member_that_does_not_offer_it() {
     // This member is on no machine that others know.
     world.ask(host, offer("laptop"));
     let refused = world.refuse(lead, placing(host, "codex")).to_string();
-    assert!(refused.contains("starts agents for laptop only"), "{refused}");
+    assert!(refused.contains("starts agents for \"laptop\" only"), "{refused}");
+    // Others have written the name.
+    world.ask(host, offer("x\u{1b}[2J\nall is well"));
+    let refused = world.refuse(lead, placing(host, "codex")).to_string();
+    assert!(!refused.contains(['\n', '\u{1b}']), "{refused:?}");
     world.ask(host, offer(ALL_MACHINES));
     assert!(world.ask(host, offer(ALL_MACHINES)).is_empty(), "the same again writes nothing");
 }

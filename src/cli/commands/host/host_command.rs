@@ -16,10 +16,11 @@ use crate::cli::{
 };
 use crate::config::Config;
 use crate::domain::limits;
-use crate::domain::member::{ALL_MACHINES, HostOffer, MemberKind};
+use crate::domain::member::{ALL_MACHINES, HOST_NAME_BYTES, HostOffer, MemberKind};
 use crate::domain::name::Name;
 use crate::domain::text::listed::listed;
 use crate::domain::text::shown_path::ShownPath as _;
+use crate::domain::text::visible_letters::quoted;
 use crate::team::{InstalledProfiles, Launch, TakenUp, Team, UserReachable};
 
 /// The name of this session in the team.
@@ -177,7 +178,8 @@ fn greeting(membership: &Membership, offer: &HostOffer, launch: &Launch) -> Stri
 
 fn told(done: &TakenUp) -> String {
     let TakenUp { task, by, machine, profile, agent } = done;
-    let machine = machine.as_ref().map(|machine| format!(" on {machine}")).unwrap_or_default();
+    let machine = machine.as_ref().map(|name| format!(" on {}", quoted(name, HOST_NAME_BYTES)));
+    let machine = machine.unwrap_or_default();
     match agent {
         Ok(agent) => format!("Started `{agent}` ({profile}) for `{by}`{machine}: {task}"),
         Err(error) => {
