@@ -40,11 +40,12 @@ pub(crate) fn shared() -> Option<String> {
 impl TestServer {
     /// Starts a server; none if its programs are not on this machine.
     pub(crate) fn start() -> Option<Self> {
-        let binaries = binaries()?;
+        let found = binaries()?;
         let directory = tempfile::Builder::new().prefix("pg").tempdir_in("/tmp").unwrap().keep();
         if is_root() {
             std::os::unix::fs::chown(&directory, Some(NOBODY), None).unwrap();
         }
+        let binaries = reachable(found, &directory);
         let data = directory.join("data");
         let made = as_user(&binaries.join("initdb"))
             .args(["--no-sync", "--auth=trust", "--username=bridge", "--pgdata"])
@@ -156,12 +157,41 @@ fn is_root() -> bool {
     tempfile::tempdir().is_ok_and(|own| own.path().metadata().is_ok_and(|own| own.uid() == 0))
 }
 
-/// Finds the programs of a server: where `PG_BIN` says, or the newest of Debian.
+/// Finds the programs of a server: where `PG_BIN` says, else the newest of Debian, else what `e2e/install.sh` has brought.
 fn binaries() -> Option<PathBuf> {
-    if let Some(binaries) = std::env::var_os("PG_BIN") {
-        return Some(binaries.into());
+    if let Some(binaries) = variable("PG_BIN") {
+        return Some(binaries);
     }
-    let versions = std::fs::read_dir(DEBIAN).ok()?;
-    let binaries = versions.flatten().map(|version| version.path().join("bin"));
-    binaries.filter(|path| path.join("initdb").exists()).max()
+    newest_in(Path::new(DEBIAN), "").or_else(|| newest_in(&installed()?, "postgres-"))
+}
+
+/// Returns the `bin` of the newest server among the folders whose names begin so.
+fn newest_in(folder: &Path, prefix: &str) -> Option<PathBuf> {
+    let versions = std::fs::read_dir(folder).ok()?.flatten();
+    let named =
+        versions.filter(|version| version.file_name().to_string_lossy().starts_with(prefix));
+    named.map(|version| version.path().join("bin")).filter(|bin| bin.join("initdb").exists()).max()
+}
+
+/// Returns where `e2e/install.sh` installs.
+fn installed() -> Option<PathBuf> {
+    let cache = || variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
+    variable("BRIDGE_E2E_PROGRAMS").or_else(|| Some(cache()?.join("cli-team-bridge/programs")))
+}
+
+fn variable(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+/// Copies programs into the server's directory, if those who run it cannot reach them: they are not root, and these are in its home.
+fn reachable(binaries: PathBuf, directory: &Path) -> PathBuf {
+    let runs = as_user(&binaries.join("postgres")).arg("--version").stdout(Stdio::null()).status();
+    if runs.is_ok_and(|status| status.success()) {
+        return binaries;
+    }
+    let copy = directory.join("programs");
+    let all = binaries.parent().unwrap();
+    let copied = Command::new("cp").arg("-R").arg(all).arg(&copy).status();
+    assert!(copied.unwrap().success(), "the programs of {} can be copied", all.display());
+    copy.join("bin")
 }
