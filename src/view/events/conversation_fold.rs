@@ -64,6 +64,7 @@ impl Conversation {
     ) {
         let at = Moment(entry.ts);
         for (seq, event) in (entry.seq..).zip(&entry.events) {
+            self.in_flight.end(event);
             match event {
                 Event::MessageSent(sent) => {
                     let mut letter = of_message(sent, (seq, at));
@@ -103,20 +104,22 @@ impl Conversation {
                 }
                 Event::MessageAddressed { id, to } => self.address(id, to, state),
                 Event::MessageHanded { ids, member, session, call, method } => {
-                    self.in_flight.hand((*session, *call), member, ids);
+                    self.in_flight.hand((*session, *call), (member, *method), ids);
                     for id in ids {
                         self.change(id, member.as_str(), |receipt| receipt.delivered(*method, at));
                     }
                 }
                 Event::MessageSeen { session, call } => {
-                    if let Some(carried) = self.in_flight.settle(*session, *call) {
+                    if let Some(carried) = self.in_flight.prove(*session, *call) {
                         for id in &carried.ids {
-                            self.change(id, carried.member.as_str(), |receipt| receipt.seen(at));
+                            self.change(id, carried.member.as_str(), |receipt| {
+                                receipt.proven(carried.method, at);
+                            });
                         }
                     }
                 }
                 Event::MessageReturned { session, call } => {
-                    if let Some(carried) = self.in_flight.settle(*session, *call) {
+                    if let Some(carried) = self.in_flight.give_back(*session, *call) {
                         self.returns(&carried);
                     }
                 }
@@ -171,6 +174,15 @@ impl Conversation {
                 }),
                 None => letter.receipts.iter().all(Receipt::is_final),
             })
+    }
+
+    /// Says whether somebody may have said something else since of a message that is held: a recipient that has acknowledged it, or resolved
+    /// its thread, may do so again in other words, and the state has no words.
+    pub fn may_have_other_words(&self) -> bool {
+        let has_words = |receipt: &Receipt| receipt.acknowledged_at.is_some();
+        self.letters
+            .values()
+            .any(|(_, letter)| letter.resolved.is_some() || letter.receipts.iter().any(has_words))
     }
 
     /// Gives up on receipts of messages of which nobody knows any more whom they reached.

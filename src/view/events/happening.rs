@@ -101,6 +101,7 @@ impl Happenings {
             }
             _ => {}
         }
+        self.in_flight.end(event);
         let said = member_words::said(event, speaker)
             .or_else(|| task_words::said(event, speaker))
             .or_else(|| workflow_words::said(event))

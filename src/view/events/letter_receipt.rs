@@ -233,6 +233,14 @@ impl Receipt {
         }
     }
 
+    /// Notes that a delivery is proven, also one that was taken for failed.
+    pub(super) fn proven(&mut self, method: DeliveryMethod, at: Moment) {
+        if !self.is_final() {
+            self.method = Some(method.as_str().to_owned());
+            self.seen(at);
+        }
+    }
+
     /// Notes what the recipient says of it, which proves that it has seen it.
     pub(super) fn acknowledged(&mut self, said: Acknowledgement, note: Option<String>, at: Moment) {
         self.seen(at);

@@ -68,12 +68,12 @@ pub(super) fn said(
         }
         Event::RequestExpired { id } => request(id, format!("{id} ended without an answer")),
         Event::MessageHanded { ids, member, session, call, method } => {
-            in_flight.hand((*session, *call), member, ids);
+            in_flight.hand((*session, *call), (member, *method), ids);
             let words = format!("{member} gets {} ({})", listed(ids), method.as_str());
             Some(receipt(words, [member.to_string()], ids))
         }
         Event::MessageSeen { session, call } => {
-            let carried = in_flight.settle(*session, *call)?;
+            let carried = in_flight.prove(*session, *call)?;
             let words = format!("{} has seen {}", carried.member, listed(&carried.ids));
             Some(receipt(words, [carried.member.to_string()], &carried.ids))
         }
@@ -88,7 +88,7 @@ pub(super) fn said(
             Some(receipt(words, [by.to_string()], &resolved.threads))
         }
         Event::MessageReturned { session, call } => {
-            let carried = in_flight.settle(*session, *call)?;
+            let carried = in_flight.give_back(*session, *call)?;
             let words =
                 format!("{} did not get {}, unread again", carried.member, listed(&carried.ids));
             Some(receipt(words, [carried.member.to_string()], &carried.ids))

@@ -5,64 +5,67 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::bus::event::{Entry, Event, MessageSent};
 use crate::bus::state::{Message, State};
-use crate::domain::ids::{CallId, MessageId, SessionId};
+use crate::domain::ids::MessageId;
 use crate::domain::messaging::{Audience, MessageKind};
+use crate::view::events::InFlight;
 
 /// What became of the messages of a log, as far as it was read.
 #[derive(Clone, Debug, Default)]
 pub struct LostMessages {
-    /// Those that nobody was shown so far, and whether they have ended for somebody.
-    unshown: BTreeMap<MessageId, bool>,
-    /// Those that a call carries, and whether they had ended for somebody before.
-    carried: BTreeMap<(SessionId, CallId), Vec<(MessageId, bool)>>,
+    /// Those that nobody has proven to have seen so far, and whether they have ended for somebody.
+    unproven: BTreeMap<MessageId, bool>,
+    in_flight: InFlight,
 }
 
 impl LostMessages {
     /// Notes what an entry says.
     pub fn note(&mut self, entry: &Entry) {
         for event in &entry.events {
+            self.in_flight.end(event);
             match event {
                 Event::MessageSent(sent) if can_be_lost(sent) => {
-                    self.unshown.insert(sent.id.clone(), false);
+                    self.unproven.insert(sent.id.clone(), false);
                 }
-                Event::MessageHanded { ids, session, call, .. } => {
-                    let taken = ids.iter().filter_map(|id| self.unshown.remove_entry(id));
-                    self.carried.entry((*session, *call)).or_default().extend(taken);
+                Event::MessageHanded { ids, member, session, call, method } => {
+                    self.in_flight.hand((*session, *call), (member, *method), ids);
                 }
                 Event::MessageSeen { session, call } => {
-                    self.carried.remove(&(*session, *call));
+                    let carried = self.in_flight.prove(*session, *call);
+                    self.prove(carried.iter().flat_map(|carried| &carried.ids));
                 }
                 Event::MessageReturned { session, call } => {
-                    self.unshown
-                        .extend(self.carried.remove(&(*session, *call)).into_iter().flatten());
+                    self.in_flight.give_back(*session, *call);
                 }
                 Event::MessageAcknowledged(said) => {
-                    for id in &said.ids {
-                        self.unshown.remove(id);
-                    }
-                    for ids in self.carried.values_mut() {
-                        ids.retain(|(id, _)| !said.ids.contains(id));
-                    }
+                    self.in_flight.acknowledge(&said.member, &said.ids);
+                    self.prove(said.ids.iter());
                 }
                 Event::MessageSuperseded { id, .. }
                 | Event::MessageExpired { id, .. }
                 | Event::MessageUnclaimed { id } => {
-                    if let Some(has_ended) = self.unshown.get_mut(id) {
+                    if let Some(has_ended) = self.unproven.get_mut(id) {
                         *has_ended = true;
                     }
                 }
                 Event::MemberLeft { session, .. } => {
-                    let calls = self.carried.extract_if(.., |(of, _), _| of == session);
-                    self.unshown.extend(calls.flat_map(|(_, ids)| ids));
+                    self.in_flight.left(*session);
                 }
                 _ => {}
             }
         }
     }
 
+    fn prove<'m>(&mut self, ids: impl Iterator<Item = &'m MessageId>) {
+        for id in ids {
+            self.unproven.remove(id);
+        }
+    }
+
     /// Returns those that have ended for all, by a state that was made of all that was noted, or of more.
     pub fn lost(&self, state: &State) -> BTreeSet<MessageId> {
-        let ended = self.unshown.iter().filter(|(_, has_ended)| **has_ended);
+        let carried: BTreeSet<_> = self.in_flight.ids().collect();
+        let ended =
+            self.unproven.iter().filter(|(id, has_ended)| **has_ended && !carried.contains(id));
         let lost = ended.filter(|(id, _)| match state.message(id) {
             // It waited for somebody who fits, and nobody came.
             Some(known) if known.deliveries.is_empty() => !state.is_queued(id),

@@ -50,9 +50,10 @@ impl MessageEvents {
     }
 
     fn receipts(&mut self, event: &Event, at: &Telling<'_>) -> Vec<MessageEvent> {
+        self.in_flight.end(event);
         match event {
             Event::MessageHanded { ids, member, session, call, method } => {
-                self.in_flight.hand((*session, *call), member, ids);
+                self.in_flight.hand((*session, *call), (member, *method), ids);
                 let received = |id| MessageEvent {
                     status: Some(method.as_str().to_owned()),
                     ..at.receipt(MessageEventKind::MessageReceived, id, member)
@@ -60,7 +61,7 @@ impl MessageEvents {
                 ids.iter().map(received).collect()
             }
             Event::MessageSeen { session, call } => {
-                let carried = self.in_flight.settle(*session, *call);
+                let carried = self.in_flight.prove(*session, *call);
                 let read = |carried: Carried| {
                     let ids = carried.ids.iter();
                     let one = |id| at.receipt(MessageEventKind::MessageRead, id, &carried.member);
@@ -69,7 +70,7 @@ impl MessageEvents {
                 carried.map(read).unwrap_or_default()
             }
             Event::MessageReturned { session, call } => {
-                self.in_flight.settle(*session, *call);
+                self.in_flight.give_back(*session, *call);
                 Vec::new()
             }
             Event::MessageAcknowledged(said) => {

@@ -241,6 +241,21 @@ fn only_what_nobody_was_shown_is_lost() {
         (vec![written(), handed(1, 1), seen(1), superseded()], false),
         (vec![written(), handed(1, 1), superseded()], false),
         (vec![written(), superseded(), acknowledged()], false),
+        // A proof that comes late counts, unless another call has carried the message since.
+        (vec![written(), handed(1, 1), returned(1), seen(1), expired()], false),
+        (
+            vec![
+                written(),
+                handed(1, 1),
+                returned(1),
+                handed(1, 2),
+                seen(1),
+                returned(2),
+                expired(),
+            ],
+            true,
+        ),
+        (vec![written(), handed(1, 1), returned(1), left(), seen(1), expired()], true),
         (vec![to(human()), superseded()], false),
     ] {
         let mut lost = LostMessages::default();

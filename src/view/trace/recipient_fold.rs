@@ -27,7 +27,15 @@ struct Recipient {
 }
 
 impl Recipients {
-    /// Notes that it is in an inbox, maybe again after it was withdrawn.
+    /// Notes that it is in the inbox of a member that the event names, also again: a later session of the member is shown a request afresh.
+    pub(super) fn begins(&mut self, member: &str, at: Moment) {
+        let recipient = self.of(member);
+        if recipient.status().is_none_or(|status| status.is_seen() || status.is_lost()) {
+            recipient.step(Progress::Stored, at);
+        }
+    }
+
+    /// Notes that it is in an inbox, maybe again after it was withdrawn, unless the member has seen it.
     pub(super) fn stored(&mut self, member: &str, at: Moment) {
         let recipient = self.of(member);
         if recipient.status().is_none_or(Progress::is_lost) {
@@ -214,6 +222,26 @@ impl Recipient {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_request_that_a_later_session_is_shown_afresh_is_not_seen_any_more() {
+        use Progress::{Handed, Seen, Stored, Withdrawn};
+        let call = (SessionId(uuid::Uuid::nil()), CallId(uuid::Uuid::nil()));
+        let mut recipients = Recipients::default();
+        for at in [1, 4] {
+            recipients.begins("ben", Moment(at));
+            recipients.begins("ben", Moment(at));
+            recipients.handed("ben", (call, DeliveryMethod::Pull), Moment(at + 1));
+            recipients.seen_with(call, Moment(at + 2));
+        }
+        recipients.begins("ben", Moment(7));
+        let ben = [Name::parse("ben").unwrap()];
+        recipients.withdrawn(&Addressees::Named(ben.to_vec()), None, Moment(8));
+        let receipt = &recipients.receipts()[0];
+        assert_eq!(receipt.status, Progress::Withdrawn);
+        let steps: Vec<_> = receipt.steps.iter().map(|step| step.status).collect();
+        assert_eq!(steps, [Stored, Handed, Seen, Stored, Handed, Seen, Stored, Withdrawn]);
+    }
 
     #[test]
     fn a_receipt_has_the_last_summary_of_its_thread_here_and_from_another_project() {

@@ -213,7 +213,7 @@ impl<'a> TraceFold<'a> {
         match to {
             Addressees::Named(names) => {
                 for name in names {
-                    traced.recipients.stored(name.as_str(), at);
+                    traced.recipients.begins(name.as_str(), at);
                 }
             }
             Addressees::AllBut(_) => match state.message(id) {

@@ -111,7 +111,7 @@ pub(super) async fn messages(
             let messages = letters.cloned().map(readable).collect();
             // The snapshot has the last messages alone.
             let first = snapshot.letters.first().map_or(0, |letter| letter.seq);
-            MessagePage { seq, messages, has_more: after + 1 < first }
+            MessagePage { seq, messages, has_more: after < first.saturating_sub(1) }
         }
     };
     Ok(Json(messages))

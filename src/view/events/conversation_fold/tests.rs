@@ -121,6 +121,33 @@ fn each_recipient_has_a_receipt_with_its_times() {
 }
 
 #[test]
+fn a_late_proof_counts_until_another_call_has_the_message_or_it_has_ended() {
+    use ReceiptStatus::{Delivered, Seen, Unread, Withdrawn};
+    let session = SessionId(uuid::Uuid::nil());
+    let call = |number| CallId(uuid::Uuid::from_u64_pair(1, number));
+    let returned = |by| Event::MessageReturned { session, call: call(by) };
+    let seen = |by| Event::MessageSeen { session, call: call(by) };
+    let given = |by| handed(1, "bob", call(by));
+    let members = || vec![name("bob")].into();
+    let withdrawn = Event::MessageSuperseded { id: id(1), members: members() };
+    for (events, status) in [
+        (vec![given(1), returned(1), seen(1)], Seen),
+        (vec![given(1), returned(1), given(2), seen(1)], Delivered),
+        (vec![given(1), returned(1), given(2), seen(1), returned(2)], Unread),
+        (vec![given(1), returned(1), given(2), returned(2), seen(2)], Seen),
+        (vec![given(1), returned(1), withdrawn, seen(1)], Withdrawn),
+    ] {
+        let all = std::iter::once(sent(1, &["bob"], "x")).chain(events.clone());
+        let conversation = folded(9, all.collect());
+        assert_eq!(statuses(&conversation), vec![vec![("bob", status)]], "{events:?}");
+        let receipt = &conversation.letters().next().unwrap().receipts[0];
+        let has_method = matches!(status, Seen | Delivered);
+        assert_eq!(receipt.method.is_some(), has_method, "{events:?}");
+        assert_eq!(receipt.seen_at.is_some(), status == Seen, "{events:?}");
+    }
+}
+
+#[test]
 fn what_a_session_had_in_flight_is_unread_again_when_it_ends() {
     let (mut state, mut conversation) = (State::default(), Conversation::new(9, 50));
     joined(&mut state, 1, "ann");

@@ -9,6 +9,10 @@ use crate::reader::LogTexts;
 use crate::view::{Conversation, Letter};
 use crate::web::pages::OlderLetters;
 
+/// How many entries are read after messages that somebody has acknowledged or whose threads are resolved, for what was said of them later:
+/// about as many as there are until the last of the ended messages that a bus knows is forgotten, and says nothing more.
+const LATE_WORDS: usize = 8 * limits::KEPT_ENDED;
+
 pub(in crate::web::bus_reader) struct OlderWalk {
     before: u64,
     /// Where it has begun; none at first.
@@ -72,7 +76,8 @@ impl OlderWalk {
         if after > VAGUE_ENTRIES {
             self.conversation.give_up_vague();
         }
-        let is_over = is_end || self.conversation.is_settled(state);
+        let waits_for_words = after <= LATE_WORDS && self.conversation.may_have_other_words();
+        let is_over = is_end || !waits_for_words && self.conversation.is_settled(state);
         Ok(is_over.then(|| self.found()))
     }
 
