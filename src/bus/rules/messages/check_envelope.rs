@@ -6,6 +6,7 @@ use crate::bus::event::Envelope;
 use crate::bus::rules::refusal::Refusal;
 use crate::domain::limits;
 use crate::domain::messaging::{check_attachments, check_payload};
+use crate::domain::text::visible_letters::is_invisible;
 use crate::domain::wait_times;
 
 /// Refuses an envelope that is wrong in itself, or that does not go with what the message replies to.
@@ -36,7 +37,7 @@ fn check_reference(reference: &str) -> Result<(), Refusal> {
         return Err(Refusal::Empty { what: "ref" });
     }
     let bytes = reference.len();
-    if bytes > limits::REFERENCE_BYTES || reference.contains(char::is_control) {
+    if bytes > limits::REFERENCE_BYTES || reference.contains(is_invisible) {
         return Err(Refusal::NoReference { bytes });
     }
     Ok(())

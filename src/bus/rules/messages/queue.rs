@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::deadlines::withdraw_nudges;
 use super::resolve::Recipients;
 use crate::bus::event::{Envelope, Event};
 use crate::bus::rules::event_writer::Writer;
@@ -118,6 +119,8 @@ pub(in crate::bus::rules) fn deliver_queued(writer: &mut Writer<'_>) {
         if let Some(before) = before.filter(|before| **before != session.name) {
             let members = vec![before.clone()].into();
             writer.push(Event::MessageSuperseded { id: id.clone(), members });
+            // The next one owes the answer from now on.
+            withdraw_nudges(writer, id, std::slice::from_ref(before));
         }
         if let Some(message) = state.message(id) {
             writer.deliver_to_waits(message, &to);

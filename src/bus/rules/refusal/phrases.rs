@@ -50,12 +50,12 @@ pub(super) fn attachments(id: &MessageId, count: usize) -> String {
     format!("{}: `{id}/1` is the first", counted(count, "attachment"))
 }
 
-/// Says what a reference of this length is not. One that is short enough has a line break or another control character.
+/// Says what a reference of this length is not. One that is short enough has a line break or another invisible character.
 pub(super) fn reference(bytes: usize) -> String {
     if bytes > limits::REFERENCE_BYTES {
         return format!("one line of at most {} bytes, not {bytes} bytes", limits::REFERENCE_BYTES);
     }
-    "one line without control characters".to_owned()
+    "one line without control characters or invisible letters".to_owned()
 }
 
 /// Says that no more messages may wait for a reader. The limit counts those to other projects with those to groups.

@@ -177,6 +177,24 @@ fn what_waited_goes_to_the_next_who_fits_if_who_got_it_dies_before_reading() {
 }
 
 #[test]
+fn who_had_a_question_that_has_passed_on_keeps_no_reminder_of_it() {
+    let mut world = World::new();
+    let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
+    let question = Envelope { response_seconds: Some(1), ..queue() };
+    let id = world.send_with(a, "@storage", question);
+    lane(&mut world, b);
+    world.due();
+    assert_eq!(world.unread("b"), std::slice::from_ref(&id));
+    world.ask(None, Operation::Reap(vec![b.into()]));
+    world.pass(1_000);
+    world.due();
+    assert_eq!(world.unread("b").len(), 2, "it waits for its name, with a reminder");
+    lane(&mut world, c);
+    world.due();
+    assert_eq!((world.unread("b"), world.unread("c")), (Vec::new(), vec![id]));
+}
+
+#[test]
 fn what_may_wait_and_one_member_got_at_once_goes_to_the_next_who_fits_if_it_dies_before_reading() {
     for has_read in [false, true] {
         let mut world = World::new();

@@ -139,10 +139,11 @@ fn a_payload_has_the_shape_of_its_signal() {
         refused.starts_with("ref is one line of at most 200 bytes, not 201 bytes"),
         "{refused}"
     );
-    for reference in ["two\nlines", "a\u{1b}[31mcolour"] {
+    for reference in ["two\nlines", "a\u{1b}[31mcolour", "\u{202e}txt.exe", "a\u{200b}b"] {
         let more = Envelope { reference: Some(reference.to_owned()), ..Envelope::default() };
         let refused = world.refuse(a, sending_with("b", more, None)).to_string();
-        let expected = "ref is one line without control characters: a path, a commit, or a number in a tracker";
+        let expected = "ref is one line without control characters or invisible letters: a path, \
+                        a commit, or a number in a tracker";
         assert_eq!(refused, expected, "{reference:?}");
     }
 }

@@ -4,7 +4,7 @@ use std::slice::from_ref;
 
 use super::super::*;
 use crate::bus::event::Followed;
-use crate::bus::rules::Description;
+use crate::bus::rules::{ClaimUpdate, Description};
 use crate::domain::limits;
 use crate::domain::member::{Label, Traits};
 use crate::domain::messaging::{Audience, Group};
@@ -371,8 +371,12 @@ fn what_a_request_for_some_is_about_its_claim_and_its_end_tell_no_other() {
     let session = |world: &World, called: &str| world.state.live(&name(called)).unwrap().id;
     let (ann, bob, carl) =
         (session(&world, "ann"), session(&world, "bob"), session(&world, "carl"));
+    let update = || Operation::UpdateClaim(request.clone(), ClaimUpdate::Renew);
+    assert!(matches!(world.refuse(carl, update()), Refusal::UnknownRequest { .. }));
+    assert!(matches!(world.refuse(ann, update()), Refusal::ClaimOver { .. }));
     world.ask(bob, Operation::Claim(request.clone(), CALL));
     for is_over in [false, true] {
+        assert!(matches!(world.refuse(carl, update()), Refusal::UnknownRequest { .. }));
         if is_over {
             world.reply(bob, "me", &request.to_string());
         }
