@@ -24,7 +24,7 @@ use crate::bus::rules::{Command, DeadSession, Operation};
 use crate::bus::shared::{Act, BusShared, Core, Receipt, no_thread};
 use crate::bus::state::State;
 use crate::bus::storage::session_standing::standing;
-use crate::bus::storage::{Log, Presence};
+use crate::bus::storage::{Log, LogError, Presence};
 use crate::domain::ids::{CallId, CommandId, SessionId};
 use crate::domain::member::Host;
 use crate::domain::time::Now;
@@ -66,7 +66,7 @@ impl Bus {
         operation: Operation,
     ) -> Result<Receipt, BusError> {
         if self.shared.order.is_none() {
-            return self.submit_as(random_ids::command(), by, received, operation).await;
+            return self.submit_in_files(by, received, operation).await;
         }
         // A server may not have acknowledged the same act, which then is the same command.
         let mut attempt = self.shared.unsettled.attempt(Act::of(by, &operation));
@@ -76,6 +76,35 @@ impl Bus {
             attempt.settle();
         }
         outcome
+    }
+
+    /// Performs an operation on a log in files. If an earlier attempt at the same act may have been stored, it is the same command.
+    async fn submit_in_files(
+        &self,
+        by: Option<SessionId>,
+        received: Vec<CallId>,
+        operation: Operation,
+    ) -> Result<Receipt, BusError> {
+        let unsettled = &self.shared.unsettled;
+        // Nearly always there is none, and no hash to make.
+        let before =
+            if unsettled.is_empty() { None } else { unsettled.take(&Act::of(by, &operation)) };
+        let id = before.unwrap_or_else(random_ids::command);
+        let same = operation.clone();
+        let outcome = self.submit_as(id, by, received, operation).await;
+        let is_unknown = matches!(outcome, Err(BusError::Log(LogError::OutcomeUnknown { .. })));
+        match outcome {
+            Ok(receipt) if before.is_some() && receipt.events.is_empty() => {
+                Ok(Receipt { events: self.shared.events_of_done(id)? })
+            }
+            Err(error) if is_unknown || before.is_some() => {
+                if !matches!(error, BusError::Refused(_)) {
+                    unsettled.keep(Act::of(by, &same), id);
+                }
+                Err(error)
+            }
+            outcome => outcome,
+        }
     }
 
     /// Performs an operation under a given id. A command happens once per id, however earlier attempts ended.
@@ -239,5 +268,55 @@ impl Bus {
 
     fn core(&self) -> MutexGuard<'_, Core> {
         self.shared.core()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+    use crate::bus::storage::faulty_log::{Fault, FaultPoint, Faults};
+    use crate::bus::storage::in_memory::Store;
+    use crate::domain::name::Name;
+    use crate::domain::time::Tick;
+    use crate::domain::wait_times;
+    use crate::sys::clock;
+
+    /// What an append and a sync do that fail with an unknown outcome: the line is there.
+    #[tokio::test]
+    async fn what_is_repeated_because_its_outcome_was_unknown_happens_once() {
+        for point in [FaultPoint::Append, FaultPoint::Sync] {
+            let faults = Faults::default();
+            // So far apart that the same words are no double.
+            let passed = Arc::new(AtomicU64::new(0));
+            let later = Arc::clone(&passed);
+            let store = Store::new(Arc::new(move || {
+                let now = clock::now();
+                let ms = now.tick.ms + later.load(Ordering::Relaxed);
+                Now { tick: Tick { ms, ..now.tick }, ..now }
+            }));
+            let bus = Bus::open(Box::new(faults.before(store.log()))).unwrap();
+            let (ann, _ben) = (bus.join_peer("ann").await, bus.join_peer("ben").await);
+            let send = async |text: &str| {
+                let mut call = ann.call();
+                let sent = call.send("ben".to_owned(), text.to_owned(), None).await;
+                call.answered().await;
+                sent
+            };
+            let unread = || bus.look(|state| state.unread(&Name::parse("ben").unwrap()).count());
+            let before = unread();
+            faults.fail(point, 1, 1, Fault::OutcomeUnknown);
+            let unknown = send("one").await.unwrap_err();
+            assert!(unknown.to_string().starts_with("it is unknown whether"), "{unknown}");
+            passed.fetch_add(2 * wait_times::DOUBLE_MS, Ordering::Relaxed);
+            let sent = send("one").await.unwrap();
+            assert_eq!(unread(), before + 1, "{point:?}");
+            // What is known to have happened is done again when it is asked for again.
+            passed.fetch_add(2 * wait_times::DOUBLE_MS, Ordering::Relaxed);
+            let another = send("one").await.unwrap();
+            assert_ne!(sent.id, another.id);
+            assert_eq!(unread(), before + 2);
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Acts of which nobody knows whether they took effect, because a server has not acknowledged them.
+//! Acts of which nobody knows whether they took effect, because a server has not acknowledged them, or a disk failed to store them.
 //!
 //! Whoever does the same again within a while repeats the same command, by its id: so it takes effect once, however the first attempt ended.
 
@@ -42,14 +42,21 @@ impl Unsettled {
         Attempt { unsettled: self, act, id, is_settled: false }
     }
 
-    fn take(&self, act: &Act) -> Option<CommandId> {
+    /// Says whether no act is known whose outcome is unknown.
+    pub(crate) fn is_empty(&self) -> bool {
+        lock(&self.0).is_empty()
+    }
+
+    /// Takes the command of an earlier attempt at an act whose outcome is unknown, if there is one.
+    pub(crate) fn take(&self, act: &Act) -> Option<CommandId> {
         let mut acts = lock(&self.0);
         acts.retain(|(.., since)| since.elapsed() < REPEATED_WITHIN);
         let at = acts.iter().position(|(known, ..)| known == act)?;
         acts.remove(at).map(|(_, id, _)| id)
     }
 
-    fn keep(&self, act: Act, id: CommandId) {
+    /// Notes that nobody knows whether an act took effect.
+    pub(crate) fn keep(&self, act: Act, id: CommandId) {
         let mut acts = lock(&self.0);
         while acts.len() >= MOST {
             acts.pop_front();
