@@ -132,7 +132,7 @@ impl Happenings {
         }
         let said = member_words::said(event, speaker)
             .or_else(|| task_words::said(event, speaker))
-            .or_else(|| workflow_words::said(event))
+            .or_else(|| workflow_words::said(event, speaker.state))
             .or_else(|| talk_words::said(event, &mut self.in_flight, speaker));
         if let Event::MemberLeft { session, .. } = event {
             self.stalled.remove(session);
