@@ -8,7 +8,7 @@ use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::{beginning, one_line, seen};
 use crate::reader::{UnlistedTurn, WholeTask};
 use crate::team::FileDiff;
-use crate::view::{LiveKind, LiveLine, Moment, Spent, StatusLook, took};
+use crate::view::{LiveKind, LiveLine, Moment, Spent, StatusLook, span};
 use crate::web::pages::page_body::{Body, Part};
 use crate::web::pages::parts::{
     cancel_form, clock, mark, member_link, shown_text, task_table, workflow_link,
@@ -100,7 +100,7 @@ fn of_turn(turn: &UnlistedTurn, live: &[LiveLine]) -> Vec<Part> {
 
 fn head(task: &WholeTask, now: Moment) -> Markup {
     let row = &task.row;
-    let time = row.ran_ms(now).map(|ms| took(std::time::Duration::from_millis(ms)));
+    let time = row.ran_ms(now).map(|ms| span(i64::try_from(ms).unwrap_or(i64::MAX)));
     let state = row.state();
     html! {
         p.title id="task" {
