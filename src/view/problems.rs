@@ -191,7 +191,8 @@ pub(super) fn of(
         .map(|ended| {
             let has_row = members.iter().any(|row| row.session == ended.session);
             let prompt = prompts.get(&ended.session).filter(|_| !has_row);
-            let prompt = prompt.and_then(|prompt| texts.first_words(*prompt, limits::PROMPT_CHARS));
+            let prompt =
+                prompt.and_then(|prompt| texts.first_of_prompt(*prompt, limits::PROMPT_CHARS));
             let words =
                 if has_row { end_in_words(ended, None) } else { end_in_full(ended, prompt) };
             Problem {
@@ -360,7 +361,6 @@ fn is_unmended(state: &State, ended: &EndedSession, now: Now) -> bool {
         && last().is_none_or(|last| last.session == ended.session)
 }
 
-fn has_bridge(state: &State) -> bool {
 /// Says whether a member is a bridge that leads nothing.
 fn has_led_nothing(state: &State, member: &MemberRow, now: Now) -> bool {
     let session = state.session(member.session);
@@ -368,6 +368,7 @@ fn has_led_nothing(state: &State, member: &MemberRow, now: Now) -> bool {
     bridge.is_some_and(|bridge| !Bridge::of_session(bridge).led_anything(state, now))
 }
 
+fn has_bridge(state: &State) -> bool {
     state.live_sessions().iter().any(|session| session.kind == MemberKind::Orchestrator)
 }
 

@@ -91,8 +91,8 @@ impl Stretches {
             match event {
                 Event::TaskStarted { id } | Event::TaskResumed { id } => {
                     let Some(task) = state.task(id) else { continue };
-                    self.end(&Cause::Reading(task.session), at, None);
-                    let words = texts.first_words(task.prompt, limits::PROMPT_CHARS);
+                    self.end_reading(task.session, at, texts);
+                    let words = texts.first_of_prompt(task.prompt, limits::PROMPT_CHARS);
                     let kind = StretchKind::Work { task: id.to_string(), words };
                     let member = task.agent.to_string();
                     self.begin(Cause::Task(id.clone()), task.session, member, (kind, at));
