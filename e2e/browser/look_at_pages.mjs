@@ -85,11 +85,11 @@ async function violations(page, what) {
   return violations.map(({ id, nodes }) => `${what}: ${id}: ${nodes[0].target} ${nodes[0].failureSummary}`);
 }
 
-// Says whether a drawing shows its newest end, and beside it who is who.
+// Says whether a drawing shows its newest end, and beside it who is who, with nothing at the left of that.
 function newestInSight() {
   const frame = document.querySelector("[data-newest]");
   const edges = [frame, frame.querySelector(".names")].map((part) => Math.round(part.getBoundingClientRect().left));
-  return frame.scrollLeft + frame.clientWidth >= frame.scrollWidth - 2 && edges[1] - edges[0] < 12;
+  return frame.scrollLeft + frame.clientWidth >= frame.scrollWidth - 2 && edges[1] - edges[0] < 2;
 }
 
 // Returns the labels of a timeline that stand in another label or in the bar of another.

@@ -14,7 +14,8 @@ use crate::domain::messaging::ConflictStep;
 use crate::domain::name::Name;
 use crate::domain::permission::Decision;
 use crate::domain::text::listed::listed;
-use crate::domain::text::visible_letters::{one_line, quoted};
+use crate::domain::text::visible_letters::{self, one_line, quoted};
+use crate::domain::workflow::own_words;
 use crate::sys::clock;
 
 /// Something that the user is asked.
@@ -212,7 +213,10 @@ fn permission_form(bus: &Bus, permission: &Permission) -> Option<ElicitRequestPa
         (directory, task.map(|task| task.prompt))
     });
     // Without its first words the form still says what is asked.
-    let read = |prompt| bus.beginning(prompt, limits::FORM_TASK_CHARS).ok().flatten();
+    let read = |prompt| {
+        let text = bus.text(prompt).ok()?;
+        Some(visible_letters::beginning(&own_words(&text), limits::FORM_TASK_CHARS))
+    };
     let task = prompt.and_then(read);
     let passed = clock::now().wall_ms.saturating_sub(permission.asked_ms);
     let left = permission.timeout_ms.saturating_sub(u64::try_from(passed).unwrap_or(0));

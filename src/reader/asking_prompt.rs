@@ -11,11 +11,12 @@ use crate::domain::name::Name;
 use crate::domain::task::result::Details;
 use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::seen;
+use crate::domain::workflow::laid_out;
 use crate::sys::mutex::lock;
 use crate::workflow::run::input_source::InputSource;
 use crate::workflow::run::upcoming_prompt::upcoming_prompt;
 
-/// Returns the prompt of a step as lines; none if it cannot be read.
+/// Returns the prompt of a step as lines, its own words first and then what it is given; none if it cannot be read.
 pub fn asking_prompt(bus: &mut Follower, workflow: &str, step: &str) -> Vec<String> {
     let (state, texts) = bus.state_and_texts();
     let found = WorkflowId::parse(workflow).ok().and_then(|id| state.workflow(&id));
@@ -23,7 +24,9 @@ pub fn asking_prompt(bus: &mut Follower, workflow: &str, step: &str) -> Vec<Stri
         return Vec::new();
     };
     let source = LogInputs { state, texts: Mutex::new(texts) };
-    upcoming_prompt(&source, workflow, &step).map(|prompt| lines(&prompt)).unwrap_or_default()
+    upcoming_prompt(&source, workflow, &step)
+        .map(|prompt| lines(&laid_out(&prompt)))
+        .unwrap_or_default()
 }
 
 /// Returns a text as lines, and how much of it is missing, if it is too long for a window.

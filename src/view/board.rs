@@ -103,7 +103,8 @@ impl Board {
         for (session, prompt) in interrupted(state) {
             let mut ended = members.iter_mut().filter(|row| row.state == "left");
             let row = ended.find(|row| row.session == session);
-            let words = row.and_then(|row| Some((row, texts.first_words(prompt, SHOWN_CHARS)?)));
+            let words =
+                row.and_then(|row| Some((row, texts.first_of_prompt(prompt, SHOWN_CHARS)?)));
             if let Some((row, words)) = words {
                 row.doing = format!("{}, in {}", row.doing, quoted(&words, SHOWN_CHARS));
             }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::spent::thousands;
+use super::spent::{amount_with_sign, thousands};
 use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::{beginning, one_line, seen, without_styles};
 
@@ -312,7 +312,8 @@ fn used(value: &Value) -> Option<String> {
     });
     let cost = value["cost"]["amount"].as_f64().map(|amount| {
         let currency = beginning(text(&value["cost"], "currency"), CURRENCY_CHARS);
-        format!("conversation so far {amount:.2} {currency}")
+        let (sign, digits) = amount_with_sign(amount, true);
+        format!("conversation so far {sign}{digits} {currency}")
     });
     let words: Vec<_> = context.into_iter().chain(cost).collect();
     (!words.is_empty()).then(|| words.join(", "))
@@ -410,6 +411,8 @@ mod tests {
         ]);
         let used = "context 31,400 of 200,000 tokens, conversation so far 0.25 USD".to_owned();
         assert_eq!(lines, [(LiveKind::Words, "one".to_owned()), (LiveKind::Note, used)]);
+        let small = usage(31_400, json!({ "amount": 0.000_552, "currency": "USD" }));
+        assert!(shown(&[small])[0].1.ends_with("conversation so far <0.01 USD"));
         let tokens = |total: u64| json!({ "kind": "tokens", "input": 1, "total": total });
         let prompt = json!({ "kind": "prompt", "text": "do it" });
         let so_far = |lines: &[Value]| shown(lines).pop().unwrap().1;

@@ -59,7 +59,7 @@ pub use self::shown::{
 };
 pub use self::spent::{NOT_COUNTED, Spent, SpentBy, UsageFold, UsageRow};
 pub use self::stretches::{
-    DIED, NOT_TAKEN, REFUSED, Stretch, StretchKind, Stretches, ended_with_process,
+    CUT_SHORT, DIED, NOT_TAKEN, REFUSED, Stretch, StretchKind, Stretches, ended_with_process,
 };
 pub use self::text_source::{KnownTexts, KnownWords, LongText, NoTexts, Texts, no_text};
 pub use self::totals::{IN_ENDED_TURNS, Totals};

@@ -164,7 +164,7 @@ pub(super) fn of(
 ) -> Vec<Need> {
     let of_task = |permission: &PermissionRow, texts: &mut dyn Texts| {
         let task = state.task(&TaskId::parse(permission.task_id.as_ref()?).ok()?)?;
-        let words = texts.first_words(task.prompt, SHORT_WORDS)?;
+        let words = texts.first_of_prompt(task.prompt, SHORT_WORDS)?;
         Some(format!(", for its task {}", quoted(&words, SHORT_WORDS)))
     };
     let waits = Waits::of(members);

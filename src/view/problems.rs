@@ -1,10 +1,13 @@
 //! What is wrong on a bus, each with the member that it is about.
 
+mod led;
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use self::led::Bridge;
 use crate::bus::state::{EndedSession, Message, State};
 use crate::domain::ids::SessionId;
 use crate::domain::limits;
@@ -165,6 +168,9 @@ pub(super) fn of(
             Trouble::SilentBridge | Trouble::SilentProcess => ProblemKind::Hung,
             Trouble::Gone => ProblemKind::Gone,
         };
+        if kind == ProblemKind::Gone && has_led_nothing(state, member, now) {
+            return None;
+        }
         let words = trouble.meaning_for(member.silent_in.as_deref());
         let since = Some(member.last_written);
         let session = Some(member.session).filter(|_| trouble == Trouble::Gone);
@@ -176,7 +182,8 @@ pub(super) fn of(
         Some(Problem { since, ..Problem::of(kind, Some(&member.name), words) })
     });
     let crashed = state.departed().rev();
-    let crashed = crashed.filter(|ended| is_unmended(state, ended) && is_shown(state, ended, now));
+    let crashed =
+        crashed.filter(|ended| is_unmended(state, ended, now) && is_shown(state, ended, now));
     let crashed: Vec<_> = crashed.collect();
     let prompts = if crashed.is_empty() { BTreeMap::new() } else { interrupted(state) };
     let of_crashed: Vec<_> = crashed
@@ -184,7 +191,8 @@ pub(super) fn of(
         .map(|ended| {
             let has_row = members.iter().any(|row| row.session == ended.session);
             let prompt = prompts.get(&ended.session).filter(|_| !has_row);
-            let prompt = prompt.and_then(|prompt| texts.first_words(*prompt, limits::PROMPT_CHARS));
+            let prompt =
+                prompt.and_then(|prompt| texts.first_of_prompt(*prompt, limits::PROMPT_CHARS));
             let words =
                 if has_row { end_in_words(ended, None) } else { end_in_full(ended, prompt) };
             Problem {
@@ -333,24 +341,31 @@ pub(super) fn replace_waits(problems: &mut Vec<Problem>, members: &[MemberRow]) 
 /// Says whether windows show the end of a member. The end of an agent is news, and that of a bridge which nobody has followed; other
 /// members leave by themselves, and so do those of a trial that is over, which its tasks and its workflow tell of.
 pub(super) fn is_shown(state: &State, ended: &EndedSession, now: Now) -> bool {
-    let shown_ms = if is_unmended(state, ended) {
-        wait_times::CRASH_SHOWN_MS
-    } else {
-        wait_times::DEPARTED_SHOWN_MS
-    };
-    (ended.kind == MemberKind::Agent || is_unmended(state, ended))
+    let is_unmended = is_unmended(state, ended, now);
+    let shown_ms =
+        if is_unmended { wait_times::CRASH_SHOWN_MS } else { wait_times::DEPARTED_SHOWN_MS };
+    (ended.kind == MemberKind::Agent || is_unmended)
         && !state.is_of_ended_trial(ended.session)
         && ended.at.boot == now.tick.boot
         && now.tick.ms.saturating_sub(ended.at.ms) <= shown_ms
 }
 
-/// Says whether an agent has ended by itself, and no other has had its name since then; or a bridge, and there is none since then.
-fn is_unmended(state: &State, ended: &EndedSession) -> bool {
+/// Says whether an agent has ended by itself, and no other has had its name since then; or a bridge that led something, and there is none
+/// since then.
+fn is_unmended(state: &State, ended: &EndedSession, now: Now) -> bool {
     let last = || state.departed().rev().find(|other| other.name == ended.name);
     has_crashed(ended)
         && state.live(&ended.name).is_none()
-        && (ended.kind == MemberKind::Agent || !has_bridge(state))
+        && (ended.kind == MemberKind::Agent
+            || !has_bridge(state) && Bridge::of_ended(ended).led_anything(state, now))
         && last().is_none_or(|last| last.session == ended.session)
+}
+
+/// Says whether a member is a bridge that leads nothing.
+fn has_led_nothing(state: &State, member: &MemberRow, now: Now) -> bool {
+    let session = state.session(member.session);
+    let bridge = session.filter(|session| session.kind == MemberKind::Orchestrator);
+    bridge.is_some_and(|bridge| !Bridge::of_session(bridge).led_anything(state, now))
 }
 
 fn has_bridge(state: &State) -> bool {
@@ -364,127 +379,4 @@ fn has_crashed(ended: &EndedSession) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::borrow::Cow;
-
-    use super::*;
-    use crate::bus::event::{Entry, Envelope, Event, Joined, MessageHeld, MessageSent};
-    use crate::bus::storage::LogPosition;
-    use crate::domain::ids::{CommandId, MessageId};
-    use crate::domain::messaging::Audience;
-    use crate::domain::name::Name;
-    use crate::domain::time::Tick;
-    use crate::view::tests::{board, entry, row};
-    use crate::view::{NoTexts, OwedAnswer};
-
-    fn to_web(number: u64) -> Event {
-        let ann = Name::parse("ann").unwrap();
-        let to = Audience::try_from(Cow::from("web:alice")).unwrap();
-        Event::MessageSent(MessageSent {
-            more: Some(Box::new(Envelope { queue: true, ..Envelope::default() })),
-            ..MessageSent::plain(MessageId::from_bits(number), ann, to, "x")
-        })
-    }
-
-    #[test]
-    fn messages_that_are_on_their_way_for_long_are_a_problem_of_their_project() {
-        let tick = Tick { boot: 1, ms: 1_000 };
-        let mut state = State::default();
-        let held = MessageHeld { id: MessageId::from_bits(2), why: HeldWhy::NoBus };
-        let events = vec![to_web(1), to_web(2), Event::MessageHeld(held)];
-        let id = CommandId(uuid::Uuid::nil());
-        let entry = Entry { seq: 1, ts: 0, tick, id, by: None, events };
-        state.apply(&entry, &[0, 1, 2], LogPosition::default());
-        let words = |wall_ms| {
-            let found = of(&state, &[], (0, Now { wall_ms, tick }), &mut NoTexts);
-            found.into_iter().map(|problem| problem.words).collect::<Vec<_>>()
-        };
-        assert_eq!(words(59_999), Vec::<String>::new());
-        assert_eq!(
-            words(180_000),
-            [
-                "2 messages have been on the way to `web:` for 3 min: there is no team in that project yet"
-            ]
-        );
-    }
-
-    #[test]
-    fn a_time_that_goes_on_is_no_other_problem_and_another_number_is() {
-        let problem = |kind, words: &str| Problem::of(kind, None, words.to_owned());
-        let kept = |minutes| {
-            problem(
-                ProblemKind::Kept,
-                &format!("2 messages have been on the way for {minutes} min"),
-            )
-        };
-        assert!(kept(3).is_same_as(&kept(14)));
-        let damaged =
-            |lines| problem(ProblemKind::Damaged, &format!("{lines} lines of the log are damaged"));
-        assert!(damaged(2).is_same_as(&damaged(2)) && !damaged(2).is_same_as(&damaged(3)));
-        let failed = |code| problem(ProblemKind::WakeFailed, &format!("its model answers {code}"));
-        assert!(!failed(401).is_same_as(&failed(503)));
-    }
-
-    #[test]
-    fn an_idle_agent_for_whose_overdue_answer_somebody_waits_is_a_problem() {
-        let owed = |reminders| OwedAnswer {
-            message_id: "msg-1".to_owned(),
-            to: "tests".to_owned(),
-            others: 0,
-            text: None,
-            due_at: None,
-            reminders,
-        };
-        let team = |reminders, state: &str, whom: &str| {
-            let api = MemberRow { owes: vec![owed(reminders)], ..row("api", state) };
-            [api, MemberRow { waits_for: Some(whom.to_owned()), ..row("tests", "waiting") }]
-        };
-        let found = of_waits(&team(1, "idle", "api"));
-        assert_eq!(found.len(), 1);
-        assert_eq!((found[0].kind, found[0].who()), (ProblemKind::Overdue, "api"));
-        let words = "owes tests an answer, overdue (1 reminder); tests waits for it";
-        assert_eq!(found[0].words, words);
-        assert!(found[0].advice().unwrap().contains("`cli-team-bridge send api TEXT`"));
-        for none in [team(0, "idle", "api"), team(1, "running", "api"), team(1, "idle", "cay")] {
-            assert_eq!(of_waits(&none), []);
-        }
-        let mut replaced = found.clone();
-        replace_waits(&mut replaced, &team(1, "idle", "api"));
-        assert_eq!(replaced, found, "it stands there once");
-    }
-
-    #[test]
-    fn a_bridge_that_died_is_a_problem_until_another_leads() {
-        let session = |number| SessionId(uuid::Uuid::from_u64_pair(0, number));
-        let joins = |number, name: &str| {
-            Event::MemberJoined(Joined {
-                session: session(number),
-                name: Name::parse(name).unwrap(),
-                chosen: true,
-                kind: MemberKind::Orchestrator,
-                model: None,
-                roles: Vec::new(),
-                pid: 1,
-                client: None,
-            })
-        };
-        let mut state = State::default();
-        let left = Event::MemberLeft {
-            session: session(1),
-            departure: Departure::Dead,
-            detail: None,
-            alive_ms: None,
-        };
-        state.apply(&entry(1, joins(1, "lead")), &[0], LogPosition::default());
-        state.apply(&entry(2, left), &[0], LogPosition::default());
-        let shown = board(&state, 2, true);
-        assert_eq!(shown.problems.len(), 1);
-        assert_eq!(shown.problems[0].kind, ProblemKind::Crashed);
-        assert!(shown.problems[0].words.contains("Nobody leads now"), "{:?}", shown.problems);
-        assert!(shown.problems[0].is_end_of(&shown.members[0]));
-        assert!(shown.problems[0].since.is_some(), "also where its row is not shown");
-
-        state.apply(&entry(3, joins(3, "next")), &[0], LogPosition::default());
-        assert!(board(&state, 3, true).problems.is_empty());
-    }
-}
+mod tests;

@@ -124,18 +124,24 @@ impl Spent {
 
     /// Returns the costs in few words, with a sign if not all agents report them; empty if none are known.
     pub fn least_cost(&self) -> String {
-        let costs = self.costs();
-        let sign = if costs.is_empty() { "" } else { self.sign_of_cost() };
-        format!("{sign}{costs}")
+        let is_all = self.is_all_cost();
+        let money = self.cost.iter().map(|(currency, amount)| {
+            let (sign, digits) = amount_with_sign(*amount, is_all);
+            format!("{sign}{digits} {currency}")
+        });
+        money.collect::<Vec<_>>().join(", ")
     }
 
-    /// Returns the sign before costs that are not all.
-    pub(super) fn sign_of_cost(&self) -> &'static str {
-        if self.agents_without_cost > 0 { "≥ " } else { "" }
+    /// Says whether the costs are all that there are, as all agents report theirs.
+    pub(super) fn is_all_cost(&self) -> bool {
+        self.agents_without_cost == 0
     }
 
     fn costs(&self) -> String {
-        let money = self.cost.iter().map(|(currency, amount)| format!("{amount:.2} {currency}"));
+        let money = self.cost.iter().map(|(currency, amount)| {
+            let (sign, digits) = amount_with_sign(*amount, true);
+            format!("{sign}{digits} {currency}")
+        });
         money.collect::<Vec<_>>().join(", ")
     }
 
@@ -147,6 +153,18 @@ impl Spent {
         });
         let money = Some(self.cost_in_words()).filter(|money| !money.is_empty());
         tokens.into_iter().chain(money).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Writes an amount of money, with the sign before it if it may be more. What is more than nothing never looks like nothing.
+pub(super) fn amount_with_sign(amount: f64, is_all: bool) -> (&'static str, String) {
+    // What two digits do not show.
+    let is_tiny = amount > 0.0 && amount < 0.005;
+    match (is_tiny, is_all) {
+        (true, true) => ("<", "0.01".to_owned()),
+        (true, false) => ("> ", "0.00".to_owned()),
+        (false, true) => ("", format!("{amount:.2}")),
+        (false, false) => ("≥ ", format!("{amount:.2}")),
     }
 }
 

@@ -33,7 +33,7 @@ pub struct Stretch {
     /// When it ended; none if it goes on.
     pub until: Option<Moment>,
     /// How the task ended: done, failed, cancelled or interrupted. Of a wait, whether it brought a message. Of a turn for messages, whether it
-    /// left them unread. Of all others, whether the process of the member has died.
+    /// left them unread, or failed after it had shown them. Of all others, whether the process of the member has died.
     pub ended: Option<&'static str>,
 }
 
@@ -45,6 +45,12 @@ pub const REFUSED: &str = "refused";
 
 /// The end of a turn for messages that left them unread, without an error.
 pub const NOT_TAKEN: &str = "not taken";
+
+/// The end of a turn for messages that failed after the model had seen them.
+pub const CUT_SHORT: &str = "cut short";
+
+/// Said of a turn for messages while it goes on: the model has seen them.
+const TAKEN: &str = "taken";
 
 /// The end of a stretch other than work, with the process of the member.
 pub const DIED: &str = "died";
@@ -85,8 +91,8 @@ impl Stretches {
             match event {
                 Event::TaskStarted { id } | Event::TaskResumed { id } => {
                     let Some(task) = state.task(id) else { continue };
-                    self.end(&Cause::Reading(task.session), at, None);
-                    let words = texts.first_words(task.prompt, limits::PROMPT_CHARS);
+                    self.end_reading(task.session, at, texts);
+                    let words = texts.first_of_prompt(task.prompt, limits::PROMPT_CHARS);
                     let kind = StretchKind::Work { task: id.to_string(), words };
                     let member = task.agent.to_string();
                     self.begin(Cause::Task(id.clone()), task.session, member, (kind, at));
@@ -122,11 +128,12 @@ impl Stretches {
                         self.begin(Cause::Reading(*session), *session, member.to_string(), reading);
                     }
                 }
-                Event::MessageReturned { session, call } => self.is_left_unread(*session, *call),
+                Event::MessageReturned { session, call } => {
+                    self.note_reading(*session, *call, NOT_TAKEN);
+                }
+                Event::MessageSeen { session, call } => self.note_reading(*session, *call, TAKEN),
                 Event::MemberActivity { session, activity } if *activity != Activity::Running => {
-                    let cause = Cause::Reading(*session);
-                    let ended = self.end_of_reading(&cause, texts);
-                    self.end(&cause, at, ended);
+                    self.end_reading(*session, at, texts);
                 }
                 Event::PermissionAsked(asked) => {
                     let question = &asked.question;
@@ -174,23 +181,31 @@ impl Stretches {
         }
     }
 
-    /// Notes that the messages of a turn are unread again.
-    fn is_left_unread(&mut self, session: SessionId, call: CallId) {
+    /// Notes what has become of the messages of a turn.
+    fn note_reading(&mut self, session: SessionId, call: CallId, what: &'static str) {
         let turn = TaskId::of_turn_by(call).to_string();
         if let Some((_, stretch)) = self.open.get_mut(&Cause::Reading(session))
             && matches!(&stretch.kind, StretchKind::Reading { transcript } if *transcript == turn)
         {
-            stretch.ended = Some(NOT_TAKEN);
+            stretch.ended = Some(what);
         }
     }
 
-    /// Says whether a turn that ends now left its messages unread.
-    fn end_of_reading(&self, cause: &Cause, texts: &mut dyn Texts) -> Option<&'static str> {
-        let (_, stretch) = self.open.get(cause)?;
-        let ended = stretch.ended?;
-        let StretchKind::Reading { transcript } = &stretch.kind else { return Some(ended) };
-        let error = texts.error_of_turn(&TaskId::parse(transcript).ok()?);
-        Some(error.map_or(ended, |_| REFUSED))
+    /// Ends the turn for messages of a session, if it is in one, and says whether it left them unread or failed.
+    fn end_reading(&mut self, session: SessionId, at: Moment, texts: &mut dyn Texts) {
+        let cause = Cause::Reading(session);
+        let Some((_, stretch)) = self.open.get(&cause) else { return };
+        let StretchKind::Reading { transcript } = &stretch.kind else { return };
+        let is_unread = stretch.ended == Some(NOT_TAKEN);
+        let turn = TaskId::parse(transcript).ok();
+        let has_failed = turn.is_some_and(|turn| texts.error_of_turn(&turn).is_some());
+        let ended = match (is_unread, has_failed) {
+            (true, true) => Some(REFUSED),
+            (true, false) => Some(NOT_TAKEN),
+            (false, true) => Some(CUT_SHORT),
+            (false, false) => None,
+        };
+        self.end(&cause, at, ended);
     }
 
     fn end_all_of(
@@ -208,6 +223,11 @@ impl Stretches {
                 Cause::Task(id) => {
                     let task = state.task(id).filter(|task| task.status.is_final());
                     task.map(|task| task.status.as_str())
+                }
+                // What nothing has proven by then is unread again.
+                Cause::Reading(_) if ended.is_none() => {
+                    let noted = self.open.get(&cause).and_then(|(_, stretch)| stretch.ended);
+                    noted.map_or(Some(NOT_TAKEN), |noted| (noted != TAKEN).then_some(noted))
                 }
                 _ => ended,
             };
@@ -250,245 +270,4 @@ pub(super) fn by_member(stretches: &[Stretch]) -> BTreeMap<&str, Vec<&Stretch>> 
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::bus::event::{
-        Body, Finished, Joined, LogPosition, PermissionAnswered, PermissionAsked, Question,
-        TaskAssigned, TaskReport,
-    };
-    use crate::domain::ids::CommandId;
-    use crate::domain::member::MemberKind;
-    use crate::domain::messaging::Priority;
-    use crate::domain::permission::{Decider, Decision};
-    use crate::domain::task::TaskStatus;
-    use crate::domain::time::Tick;
-    use crate::view::NoTexts;
-
-    const ANN: SessionId = SessionId(uuid::Uuid::nil());
-
-    fn name(text: &str) -> Name {
-        Name::parse(text).unwrap()
-    }
-
-    fn call(number: u64) -> CallId {
-        CallId(uuid::Uuid::from_u64_pair(1, number))
-    }
-
-    fn waits(number: u64, from: Option<&str>) -> Event {
-        Event::WaitStarted {
-            session: ANN,
-            call: call(number),
-            from: from.map(name),
-            request: None,
-            reply_to: None,
-            timeout_ms: 1,
-        }
-    }
-
-    /// Folds events, each a millisecond after the one before, in a team whose only member is ann.
-    fn folded(most: usize, events: Vec<Event>) -> Vec<(StretchKind, i64, Option<i64>)> {
-        let mut state = State::default();
-        let mut stretches = Stretches::new(most);
-        let joined = Event::MemberJoined(Joined {
-            session: ANN,
-            name: name("ann"),
-            chosen: true,
-            kind: MemberKind::Peer,
-            model: None,
-            roles: Vec::new(),
-            pid: 1,
-            client: None,
-        });
-        for (number, event) in (0..).zip([joined].into_iter().chain(events)) {
-            let entry = Entry {
-                seq: number + 1,
-                ts: i64::try_from(number).unwrap(),
-                tick: Tick { boot: 1, ms: number },
-                id: CommandId(uuid::Uuid::from_u64_pair(0, number)),
-                by: None,
-                events: vec![event],
-            };
-            if number == 0 {
-                state.apply(&entry, &[0], LogPosition::default());
-            }
-            stretches.take(&entry, &state, &mut NoTexts);
-        }
-        let all = stretches.all().into_iter();
-        all.map(|one| (one.kind, one.from.0, one.until.map(|until| until.0))).collect()
-    }
-
-    #[test]
-    fn a_wait_ends_with_its_message_or_without_one() {
-        let handed = Event::MessageHanded {
-            ids: Vec::new(),
-            member: name("ann"),
-            session: ANN,
-            call: call(1),
-            method: DeliveryMethod::Pull,
-        };
-        let ended = Event::WaitEnded { session: ANN, call: call(2) };
-        let ben = || StretchKind::Wait { whom: Some("ben".to_owned()), for_user: false };
-        let all = folded(
-            9,
-            vec![waits(1, Some("ben")), handed, waits(2, None), ended, waits(3, Some("ben"))],
-        );
-        let anybody = StretchKind::Wait { whom: None, for_user: false };
-        assert_eq!(all, [(ben(), 1, Some(2)), (anybody, 3, Some(4)), (ben(), 5, None)]);
-    }
-
-    #[test]
-    fn a_turn_without_a_task_is_a_stretch_of_its_own() {
-        let handed = Event::MessageHanded {
-            ids: Vec::new(),
-            member: name("ann"),
-            session: ANN,
-            call: call(7),
-            method: DeliveryMethod::Prompt,
-        };
-        let rests = Event::MemberActivity { session: ANN, activity: Activity::Idle };
-        let transcript = TaskId::of_turn_by(call(7)).to_string();
-        let reading = StretchKind::Reading { transcript };
-        assert_eq!(folded(9, vec![handed, rests]), [(reading, 1, Some(2))]);
-    }
-
-    #[test]
-    fn whoever_leaves_waits_no_more_and_old_stretches_are_forgotten() {
-        let left = Event::MemberLeft {
-            session: ANN,
-            departure: Departure::Closed,
-            detail: None,
-            alive_ms: None,
-        };
-        let all = folded(2, vec![waits(1, None), waits(2, None), waits(3, None), left]);
-        let kinds: Vec<_> = all.into_iter().map(|(_, from, until)| (from, until)).collect();
-        assert_eq!(kinds, [(1, Some(4)), (2, Some(4))]);
-    }
-
-    /// The session of ann in the tests of tasks.
-    fn session() -> SessionId {
-        SessionId(uuid::Uuid::from_u64_pair(0, 1))
-    }
-
-    fn assigned(id: &TaskId) -> Event {
-        Event::TaskAssigned(TaskAssigned {
-            id: id.clone(),
-            session: session(),
-            agent: name("ann"),
-            by: name("ben"),
-            prompt: Body::Text("go".to_owned()),
-            model: None,
-            fresh: false,
-            permissions: None,
-            workflow: None,
-            priority: Priority::Normal,
-        })
-    }
-
-    /// Folds entries of these events in a team whose only member is ann.
-    fn of_entries(
-        texts: &mut dyn Texts,
-        all: impl IntoIterator<Item = Vec<Event>>,
-    ) -> Vec<Stretch> {
-        let mut state = State::default();
-        crate::view::tests::joined(&mut state, 1, "ann");
-        let mut stretches = Stretches::new(9);
-        for (number, events) in (2..).zip(all) {
-            let first = crate::view::tests::entry(number, events[0].clone());
-            let entry = Entry { events, ..first };
-            state.apply(&entry, &vec![0; entry.events.len()], LogPosition::default());
-            stretches.take(&entry, &state, texts);
-        }
-        stretches.all()
-    }
-
-    #[test]
-    fn work_has_the_first_words_of_its_prompt() {
-        struct Prompt;
-        impl Texts for Prompt {
-            fn text(&mut self, _: crate::bus::event::BodyRef) -> Option<String> {
-                Some("Write the\nchapter".to_owned())
-            }
-        }
-        let id = TaskId::from_bits(1);
-        let events = || [vec![assigned(&id)], vec![Event::TaskStarted { id: id.clone() }]];
-        let words = |texts: &mut dyn Texts| of_entries(texts, events()).remove(0).kind;
-        let work = |words: Option<&str>| {
-            let words = words.map(str::to_owned);
-            StretchKind::Work { task: id.to_string(), words }
-        };
-        assert_eq!(words(&mut Prompt), work(Some("Write the chapter")));
-        assert_eq!(words(&mut NoTexts), work(None), "it stays readable without its prompt");
-    }
-
-    #[test]
-    fn work_that_ends_with_its_agent_ends_as_its_task_does() {
-        let id = TaskId::from_bits(1);
-        let session = session();
-        let left = Event::MemberLeft {
-            session,
-            departure: Departure::Stopped,
-            detail: None,
-            alive_ms: None,
-        };
-        let finished = Event::TaskFinished(Finished {
-            id: id.clone(),
-            status: TaskStatus::Cancelled,
-            output: Body::Text(String::new()),
-            stop_reason: None,
-            error: None,
-            report: TaskReport::default(),
-        });
-        let all = [vec![assigned(&id)], vec![Event::TaskStarted { id }], vec![left, finished]];
-        assert_eq!(of_entries(&mut NoTexts, all)[0].ended, Some("cancelled"));
-    }
-
-    #[test]
-    fn what_goes_on_ends_with_the_process_of_its_member() {
-        let stretch = |member: &str, kind| Stretch {
-            member: member.to_owned(),
-            kind,
-            from: Moment(5),
-            until: None,
-            ended: None,
-        };
-        let wait = || StretchKind::Wait { whom: Some("ben".to_owned()), for_user: false };
-        let work = StretchKind::Work { task: "task-1".to_owned(), words: None };
-        let all = [stretch("ann", wait()), stretch("ann", work), stretch("ben", wait())];
-        let last_written = Moment(9);
-        let gone = MemberRow { last_written, ..crate::view::tests::row("ann", "gone") };
-        let members = [gone, crate::view::tests::row("ben", "waiting")];
-        let ended = ended_with_process(&all, &members);
-        let ends: Vec<_> = ended.iter().map(|one| (one.until, one.ended)).collect();
-        assert_eq!(ends, [(Some(Moment(9)), Some(DIED)), (Some(Moment(9)), None), (None, None)]);
-    }
-
-    #[test]
-    fn a_question_is_open_until_its_answer() {
-        let id = PermissionId::from_bits(7);
-        let question = Question {
-            session: ANN,
-            agent: name("ann"),
-            task: None,
-            kind: "execute".to_owned(),
-            title: "rm x".to_owned(),
-            paths: Vec::new(),
-        };
-        let asked = PermissionAsked {
-            id: id.clone(),
-            question,
-            offers: vec![Decision::AllowOnce],
-            timeout_ms: 1,
-        };
-        let answered = PermissionAnswered {
-            id,
-            decision: Decision::Reject,
-            by: Decider::Orchestrator,
-            name: None,
-            lasts: false,
-            question: None,
-            times: None,
-        };
-        let events = vec![Event::PermissionAsked(asked), Event::PermissionAnswered(answered)];
-        assert_eq!(folded(9, events), [(StretchKind::Asking, 1, Some(2))]);
-    }
-}
+mod tests;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use crate::bus::event::{Body, BodyRef, LogPosition};
 use crate::domain::ids::TaskId;
 use crate::domain::text::visible_letters::beginning;
+use crate::domain::workflow::own_words;
 use crate::view::turn_error;
 
 /// A source of stored texts. A text that it cannot read is missing from what is shown.
@@ -48,6 +49,11 @@ pub trait Texts {
     /// Returns the beginning of the text behind a header as one line.
     fn first_words(&mut self, body: BodyRef, most: usize) -> Option<String> {
         self.text(body).map(|text| beginning(&text, most))
+    }
+
+    /// Returns the beginning of a prompt as one line: of a step its own words, without what it is given.
+    fn first_of_prompt(&mut self, prompt: BodyRef, most: usize) -> Option<String> {
+        self.text(prompt).map(|text| beginning(&own_words(&text), most))
     }
 }
 
@@ -123,11 +129,26 @@ impl Texts for KnownTexts<'_> {
     }
 
     fn first_words(&mut self, body: BodyRef, most: usize) -> Option<String> {
+        self.once((body, most), |texts| texts.first_words(body, most))
+    }
+
+    fn first_of_prompt(&mut self, prompt: BodyRef, most: usize) -> Option<String> {
+        self.once((prompt, most), |texts| texts.first_of_prompt(prompt, most))
+    }
+}
+
+impl KnownTexts<'_> {
+    /// Reads the beginning of a text, unless it was read before. A text is a prompt or none, so both ways to read it are never mixed.
+    fn once(
+        &mut self,
+        (body, most): (BodyRef, usize),
+        read: impl FnOnce(&mut dyn Texts) -> Option<String>,
+    ) -> Option<String> {
         let key = (body.place, body.index, most);
         if let Some(words) = self.known.words.get(&key) {
             return words.clone();
         }
-        let words = self.texts.first_words(body, most);
+        let words = read(self.texts);
         if self.known.words.len() >= MOST_KNOWN {
             self.known.words.clear();
         }
@@ -139,6 +160,7 @@ impl Texts for KnownTexts<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::workflow::framed_output;
 
     #[test]
     fn the_error_of_a_turn_is_read_until_it_has_one() {
@@ -178,5 +200,24 @@ mod tests {
             }
         }
         assert_eq!(counted.0, 2);
+    }
+
+    #[test]
+    fn the_beginning_of_a_prompt_is_that_of_the_steps_own_words_and_read_once_too() {
+        struct Framed(usize);
+        impl Texts for Framed {
+            fn text(&mut self, _: BodyRef) -> Option<String> {
+                self.0 += 1;
+                Some(format!("{}\n\nPublish it.", framed_output("proof", None, "done")))
+            }
+        }
+        let (mut framed, mut known) = (Framed(0), KnownWords::default());
+        for _ in 0..3 {
+            let mut texts = KnownTexts { texts: &mut framed, known: &mut known };
+            let body = BodyRef { place: LogPosition::default(), index: 0, bytes: 7 };
+            let words = texts.first_of_prompt(body, 50).unwrap();
+            assert_eq!(words, "[the output of step proof] Publish it.");
+        }
+        assert_eq!(framed.0, 1);
     }
 }

@@ -224,6 +224,7 @@ impl OpenQuestions {
             agent.transcribe(&turn.transcript, line);
             // From now on the agent has to continue.
             turn.heard = Instant::now();
+            turn.part_words();
             if answered.is_rejection() {
                 turn.collected.refuse(Refused { call, title: title.to_owned() });
             }

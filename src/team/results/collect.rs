@@ -50,7 +50,7 @@ impl Collected {
             Update::ToolCall(call) => {
                 let is_over = matches!(call.status.as_deref(), Some("completed" | "failed"));
                 if !is_over {
-                    self.last_words = output_bytes;
+                    self.last_words_follow(output_bytes);
                 }
             }
             Update::Tokens(tokens) => {
@@ -126,6 +126,11 @@ impl Collected {
         let usage = self.usage(of_turn, cost)?;
         let usage = Usage { context_used: None, context_size: None, ..usage };
         (!usage.is_empty()).then_some(usage)
+    }
+
+    /// Notes that what follows so many bytes of output may be its last words.
+    pub(crate) fn last_words_follow(&mut self, output_bytes: usize) {
+        self.last_words = output_bytes;
     }
 
     /// Returns where in the output the last words begin, if there is output before them.

@@ -105,7 +105,7 @@ pub(crate) fn read_output(words: &mut JoinedWords, lines: &str) {
         match value["kind"].as_str() {
             Some("text") => words.add(value["text"].as_str().unwrap_or_default()),
             // A task goes on with another prompt after an interruption.
-            Some("prompt") => words.pause(),
+            Some("prompt" | "permission") => words.pause(),
             Some("tool_call") if value["begins"] == true => words.pause(),
             _ => {}
         }
@@ -138,6 +138,13 @@ mod tests {
         ];
         assert_eq!(output(&lines.join("\n")), "one\ntwo");
         assert_eq!(output("torn {"), "");
+    }
+
+    #[test]
+    fn words_before_and_after_a_question_for_permission_are_paragraphs() {
+        let words = |text: &str| of_update(1, &Update::MessageText(text.to_owned()));
+        let lines = [words("I push."), of_permission(2, "git push", "reject"), words("I may not.")];
+        assert_eq!(output(&lines.join("\n")), "I push.\n\nI may not.");
     }
 
     #[test]

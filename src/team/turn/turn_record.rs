@@ -114,6 +114,12 @@ impl Turn {
         self.calls = earlier.calls;
     }
 
+    /// Notes that the agent has asked for permission, which some do without announcing a call: what it says next is a paragraph of its own.
+    pub(crate) fn part_words(&mut self) {
+        self.output.pause();
+        self.collected.last_words_follow(self.output.text.len());
+    }
+
     /// Handles an update.
     pub(crate) fn hear(&mut self, update: &Update) {
         self.collected.hear(update, self.output.text.len());

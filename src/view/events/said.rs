@@ -15,6 +15,12 @@ impl Said {
         Self { topic, members: Vec::new(), ids: Vec::new(), words }
     }
 
+    /// Adds words at the end.
+    pub(super) fn and(mut self, words: &str) -> Self {
+        self.words.push_str(words);
+        self
+    }
+
     pub(super) fn about(mut self, members: impl IntoIterator<Item = String>) -> Self {
         for member in members {
             if !self.members.contains(&member) {

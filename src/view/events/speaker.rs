@@ -7,6 +7,7 @@ use crate::domain::limits;
 use crate::domain::messaging::Author;
 use crate::domain::name::Name;
 use crate::domain::text::visible_letters::quoted;
+use crate::domain::workflow::own_words;
 use crate::view::{Texts, no_text};
 
 /// Puts events into words.
@@ -46,6 +47,12 @@ impl Speaker<'_> {
     pub(super) fn quote(&mut self, body: &Body) -> String {
         let (text, lost) = self.texts.text_or_loss(body);
         text.map_or_else(|| no_text(lost.as_deref()), |text| quote(&text))
+    }
+
+    /// Quotes the beginning of a prompt: of a step its own words, without what it is given.
+    pub(super) fn quote_prompt(&mut self, prompt: &Body) -> String {
+        let (text, lost) = self.texts.text_or_loss(prompt);
+        text.map_or_else(|| no_text(lost.as_deref()), |text| quote(&own_words(&text)))
     }
 }
 

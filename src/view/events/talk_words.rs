@@ -1,7 +1,7 @@
 //! Messages, their receipts, and requests in words.
 
 use super::Topic;
-use super::in_flight::InFlight;
+use super::in_flight::{Carried, InFlight};
 use super::said::Said;
 use super::speaker::{Speaker, after_colon};
 use crate::bus::event::{
@@ -89,9 +89,7 @@ pub(super) fn said(
         }
         Event::MessageReturned { session, call } => {
             let carried = in_flight.give_back(*session, *call)?;
-            let words =
-                format!("{} did not get {}, unread again", carried.member, listed(&carried.ids));
-            Some(receipt(words, [carried.member.to_string()], &carried.ids))
+            Some(returned(&carried))
         }
         Event::ConflictOpened(_)
         | Event::ConflictMoved(_)
@@ -99,6 +97,13 @@ pub(super) fn said(
         | Event::ConflictOverruled(_) => conflict(event),
         _ => deadline(event, speaker),
     }
+}
+
+/// Says that messages on their way to a member are unread again.
+pub(super) fn returned(carried: &Carried) -> Said {
+    let (member, ids) = (&carried.member, &carried.ids);
+    let words = format!("{member} did not get {}, unread again", listed(ids));
+    receipt(words, [member.to_string()], ids)
 }
 
 /// Says what becomes of a disagreement: it is talk, and no receipt.

@@ -24,7 +24,7 @@ pub(super) fn said(event: &Event, speaker: &mut Speaker<'_>) -> Option<Said> {
         }
         Event::TaskPlaced(placed) => {
             let host = speaker.state.session(placed.with).map(|host| host.name.to_string());
-            let prompt = speaker.quote(&placed.prompt);
+            let prompt = speaker.quote_prompt(&placed.prompt);
             let (by, id, profile) = (&placed.by, &placed.id, &placed.profile);
             let whom = host.as_deref().unwrap_or("a host");
             let words = format!("{by} asks {whom} to start {profile} for {id}: {prompt}");
@@ -36,7 +36,7 @@ pub(super) fn said(event: &Event, speaker: &mut Speaker<'_>) -> Option<Said> {
             Some(Said::new(Topic::Task, words).with_ids([id.to_string()]))
         }
         Event::TaskAssigned(task) => {
-            let prompt = speaker.quote(&task.prompt);
+            let prompt = speaker.quote_prompt(&task.prompt);
             let words = format!("{} assigns {} to {}: {prompt}", task.by, task.id, task.agent);
             let said = Said::new(Topic::Task, words);
             let ids = [task.id.to_string()].into_iter();

@@ -189,7 +189,7 @@ impl MemberRow {
         let failed_wake =
             if is_held && is_agent { failed_wake(state, session, texts) } else { None };
         let doing = if is_held {
-            let read = |prompt| texts.first_words(prompt, limits::DOING_CHARS);
+            let read = |prompt| texts.first_of_prompt(prompt, limits::DOING_CHARS);
             Doing::look(state, session, now).in_words(read)
         } else {
             "its process has ended".to_owned()

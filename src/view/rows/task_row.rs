@@ -128,7 +128,7 @@ impl TaskRow {
             agent_state: agent_state(state, task, is_held).map(str::to_owned),
             cancel_asked: task.cancel_asked && !task.status.is_final(),
             cancelled_by: task.cancelled_by.as_ref().map(ToString::to_string),
-            prompt: texts.first_words(task.prompt, limits::PROMPT_CHARS),
+            prompt: texts.first_of_prompt(task.prompt, limits::PROMPT_CHARS),
             workflow_id: task.workflow.as_ref().map(ToString::to_string),
             is_trial: state.is_of_trial(task),
             queued_at: Moment(task.queued_ms),

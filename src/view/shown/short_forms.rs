@@ -1,6 +1,7 @@
 //! Ages, numbers and money in the few letters that a row has for them.
 
 use crate::domain::messaging::Author;
+use crate::view::spent::amount_with_sign;
 use crate::view::{Moment, Spent};
 
 /// Stands for tokens or a cost that an agent has not reported.
@@ -61,13 +62,15 @@ pub fn money(spent: &Spent) -> String {
     let mut costs = spent.cost.iter().filter(|(_, amount)| **amount > 0.0);
     let Some((currency, amount)) = costs.next() else { return String::new() };
     let more = if costs.next().is_some() { "+" } else { "" };
-    let digits = usize::from(*amount < 100.0) * 2;
-    let sign = spent.sign_of_cost();
+    let (sign, mut digits) = amount_with_sign(*amount, spent.is_all_cost());
+    if *amount >= 100.0 {
+        digits = format!("{amount:.0}");
+    }
     match currency.as_str() {
-        "USD" => format!("{sign}${amount:.digits$}{more}"),
-        "EUR" => format!("{sign}€{amount:.digits$}{more}"),
-        "GBP" => format!("{sign}£{amount:.digits$}{more}"),
-        other => format!("{sign}{amount:.digits$} {other}{more}"),
+        "USD" => format!("{sign}${digits}{more}"),
+        "EUR" => format!("{sign}€{digits}{more}"),
+        "GBP" => format!("{sign}£{digits}{more}"),
+        other => format!("{sign}{digits} {other}{more}"),
     }
 }
 
@@ -106,5 +109,20 @@ mod tests {
         spent.agents_without_cost = 0;
         spent.cost.insert("EUR".to_owned(), 120.0);
         assert_eq!(money(&spent), "€120+");
+    }
+
+    #[test]
+    fn what_is_more_than_nothing_never_looks_like_nothing() {
+        let mut spent = Spent::default();
+        let mut shown = |amount, agents_without_cost| {
+            spent.cost.insert("USD".to_owned(), amount);
+            (spent.agents, spent.agents_without_cost) = (2, agents_without_cost);
+            [money(&spent), spent.least_cost(), spent.cost_in_words()]
+        };
+        assert_eq!(shown(0.000_552, 0), ["<$0.01", "<0.01 USD", "<0.01 USD"]);
+        let some = "<0.01 USD (1 of 2 agents reports costs)";
+        assert_eq!(shown(0.000_552, 1), ["> $0.00", "> 0.00 USD", some]);
+        assert_eq!(shown(0.006, 0), ["$0.01", "0.01 USD", "0.01 USD"]);
+        assert_eq!(shown(0.0, 0), ["", "0.00 USD", "0.00 USD"]);
     }
 }

@@ -3,8 +3,6 @@
 //! Nothing in an output can close its frame, because every line of it is indented. Of a long output only the beginning is shown,
 //! with a note on how to read the rest.
 
-use std::fmt::Write as _;
-
 use serde_json::Value;
 
 use super::step_output::{self, StepOutput};
@@ -12,7 +10,9 @@ use crate::bus::api::message_text::part;
 use crate::delivery::message_frame::indented;
 use crate::domain::limits;
 use crate::domain::name::Name;
-use crate::domain::workflow::{Field, Step, StepReference};
+use crate::domain::workflow::{
+    Field, Step, StepReference, framed_item, framed_output, framed_reason, rest_of_output,
+};
 use crate::workflow::plan::placeholders::{self, Part};
 
 /// A list item for which a step runs.
@@ -75,14 +75,9 @@ pub(crate) fn fill(
         text.push_str(&framed(given, room));
     }
     if let Some(item) = item.filter(|_| !parts.iter().any(|part| matches!(part, Part::Item(_)))) {
-        let Item { number, count, .. } = item;
         let value = item_field(Some(item), &[])?;
-        write!(
-            text,
-            "\n\n--- Item {number} of {count}, the one to work on ---\n  {value}\n--- End \
-            of item {number} ---"
-        )
-        .expect("writing to a string succeeds");
+        text.push_str("\n\n");
+        text.push_str(&framed_item((item.number, item.count), &value));
     }
     Ok(text)
 }
@@ -90,9 +85,8 @@ pub(crate) fn fill(
 /// Appends the reason why the last attempt failed.
 pub(crate) fn with_feedback(mut prompt: String, feedback: Option<&str>) -> String {
     if let Some(feedback) = feedback {
-        prompt.push_str("\n\n--- Why the last attempt failed ---\n  ");
-        prompt.push_str(&indented(feedback));
-        prompt.push_str("\n--- End of the reason ---");
+        prompt.push_str("\n\n");
+        prompt.push_str(&framed_reason(&indented(feedback)));
     }
     prompt
 }
@@ -154,24 +148,16 @@ fn whole(value: &Value, what: &str) -> Result<String, String> {
 
 /// Frames an output as its agent's words.
 fn framed(given: &StepOutput, room: usize) -> String {
-    let by = given.agent.as_ref().map_or_else(String::new, |agent| format!(", by {agent}"));
-    let step = &given.step;
-    let mut text = format!("--- Output of step {step}{by} ---\n  ");
     let (_, head) = part(&given.output, 0, room);
-    text.push_str(&indented(head));
+    let mut text = indented(head);
     if head.len() < given.output.len()
         && let Some(task) = &given.task
     {
-        let (shown, total) = (head.len(), given.output.len());
-        write!(
-            text,
-            "\n[{shown} of {total} bytes shown: check_messages with id {task} and offset \
-            {shown} returns the rest]"
-        )
-        .expect("writing to a string succeeds");
+        let lengths = (head.len(), given.output.len());
+        text.push_str(&rest_of_output(lengths, &task.to_string()));
     }
-    write!(text, "\n--- End of output of step {step} ---").expect("writing to a string succeeds");
-    text
+    let agent = given.agent.as_ref().map(ToString::to_string);
+    framed_output(given.step.as_str(), agent.as_deref(), &text)
 }
 
 fn files(given: &[&str]) -> String {

@@ -58,6 +58,7 @@ steps = [
 [[agents.default.turns]]
 when = "Your task: unannounced"
 steps = [
+  { say = "I ask." },
   { ask_permission = "read it", kind = "read", paths = ["notes.txt"], unannounced = true, save = "inside" },
   { ask_permission = "change it", kind = "edit", paths = ["out/x"], unannounced = true, on_reject = "go_on", save = "outside" },
   { say = "{{inside.option}} {{outside.option}}" },
@@ -183,7 +184,8 @@ async fn an_unannounced_call_is_judged_like_any_other() {
     let question = asked(&lead, "ann", "change it").await;
     assert_eq!(question["kind"], "edit");
     answer(&lead, &question, "reject").await;
-    assert_eq!(lead.done(&task).await, "allow_once reject_once");
+    // What it says before its questions is a paragraph of its own, though it announces no call.
+    assert_eq!(lead.done(&task).await, "I ask.\n\nallow_once reject_once");
     lead.close().await;
 }
 

@@ -6,6 +6,7 @@ use crate::bus::rules::refusal::Refusal;
 use crate::bus::state::{Delivery, Message, Session, State};
 use crate::domain::ids::{CallId, MessageId, SessionId, TaskId};
 use crate::domain::messaging::DeliveryMethod;
+use crate::domain::name::Name;
 
 /// Writes that the model has seen the answers of earlier calls of this session.
 pub(in crate::bus::rules) fn note_received(
@@ -23,8 +24,26 @@ pub(in crate::bus::rules) fn note_received(
 /// Writes that the model has seen a message of which it names the id, if nothing else could prove that: one that was pushed into its
 /// session, or one that was alone in a call and is unread again.
 pub(in crate::bus::rules) fn note_named(writer: &mut Writer<'_>, me: SessionId, id: &MessageId) {
+    note_by_name(writer, me, id, Naming::Elsewhere);
+}
+
+/// Writes that the model has seen a message that it answers, if that is not the answer of a call, which its next call proves. Other
+/// methods would prove it only at the end of the turn, and not at all if the process of the agent ends before.
+pub(in crate::bus::rules) fn note_answered(writer: &mut Writer<'_>, me: SessionId, id: &MessageId) {
+    note_by_name(writer, me, id, Naming::InAnswer);
+}
+
+/// How a member names a message.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Naming {
+    /// It answers it.
+    InAnswer,
+    Elsewhere,
+}
+
+fn note_by_name(writer: &mut Writer<'_>, me: SessionId, id: &MessageId, naming: Naming) {
     let holder = writer.state.session(me);
-    let call = holder.and_then(|holder| call_alone_with(writer.state, holder, id));
+    let call = holder.and_then(|holder| call_proven_by(writer.state, holder, id, naming));
     if let Some(call) = call
         && !writer.seen_calls().any(|seen| seen == (me, call))
     {
@@ -32,15 +51,25 @@ pub(in crate::bus::rules) fn note_named(writer: &mut Writer<'_>, me: SessionId, 
     }
 }
 
-/// Returns the call of this session that a name of the message proves, because it carries nothing else.
-fn call_alone_with(state: &State, holder: &Session, id: &MessageId) -> Option<CallId> {
+/// Returns the call of this session that a name of the message proves, because it carries nothing else, or nothing else that the member
+/// has not answered as well.
+fn call_proven_by(
+    state: &State,
+    holder: &Session,
+    id: &MessageId,
+    naming: Naming,
+) -> Option<CallId> {
+    let is_provable = |method: DeliveryMethod| match naming {
+        Naming::InAnswer => !method.is_by_answer(),
+        Naming::Elsewhere => method == DeliveryMethod::Channel,
+    };
     let call = match state.message(id)?.delivery(&holder.name)? {
-        Delivery::InFlight { session, call, method: DeliveryMethod::Channel }
-        | Delivery::Unread { last: Some((session, call)) }
-            if session == holder.id =>
+        Delivery::InFlight { session, call, method }
+            if session == holder.id && is_provable(method) =>
         {
             call
         }
+        Delivery::Unread { last: Some((session, call)) } if session == holder.id => call,
         _ => return None,
     };
     let of_call = |message: &&Message| match message.delivery(&holder.name) {
@@ -48,14 +77,23 @@ fn call_alone_with(state: &State, holder: &Session, id: &MessageId) -> Option<Ca
         _ => false,
     };
     let others = state.in_flight_to(holder.id, call).into_iter();
-    let mut others = others.chain(state.unread(&holder.name).filter(of_call));
-    others.all(|message| message.id == *id).then_some(call)
+    let others = others.chain(state.unread(&holder.name).filter(of_call));
+    let mut others = others.filter(|message| message.id != *id);
+    let is_answered =
+        |id: &MessageId| naming == Naming::InAnswer && has_answered(state, &holder.name, id);
+    others.all(|message| is_answered(&message.id)).then_some(call)
+}
+
+/// Says whether a member has answered a message.
+fn has_answered(state: &State, name: &Name, id: &MessageId) -> bool {
+    let mut all = state.messages();
+    all.any(|answer| answer.reply_to.as_ref() == Some(id) && answer.from.member() == Some(name))
 }
 
 /// Says whether the bus knows a proof of a message by its id alone: see [`note_named`].
 pub(in crate::bus) fn is_proven_by_name(state: &State, me: SessionId, id: &MessageId) -> bool {
     let holder = state.session(me);
-    holder.is_some_and(|holder| call_alone_with(state, holder, id).is_some())
+    holder.is_some_and(|holder| call_proven_by(state, holder, id, Naming::Elsewhere).is_some())
 }
 
 /// Says whether a call holds messages or a claim, or held messages that were requeued and not delivered since.

@@ -4,7 +4,7 @@ use super::addressing::{check_body, check_room};
 use super::check_envelope::check_envelope;
 use super::copies::add_copies;
 use super::deadlines::{settle_nudges, withdraw_all_nudges};
-use super::delivery_proofs::note_named;
+use super::delivery_proofs::note_answered;
 use super::queue::or_queued;
 use super::rates::{check_pace, just_sent};
 use super::resolve::{Recipients, follow, resolve_anywhere, resolve_for_human, responsive};
@@ -81,7 +81,7 @@ pub(in crate::bus::rules) fn send(
             note_known(writer, me, &thread);
             post.thread = Some(thread.clone());
             if let Some(id) = &post.reply_to {
-                note_named(writer, me.id, id);
+                note_answered(writer, me.id, id);
             }
             let replied = post.reply_to.clone();
             let part = match &replied {
@@ -113,7 +113,7 @@ pub(in crate::bus::rules) fn send(
                 check_pace(writer, me, &post)?;
             }
             note_known(writer, me, &message);
-            note_named(writer, me.id, &message);
+            note_answered(writer, me.id, &message);
             let handed_over = hand_over_with(writer, me, &post)?;
             supersede(writer, &me.name, &post)?;
             if handed_over.is_some() {

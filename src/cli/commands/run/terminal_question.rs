@@ -9,7 +9,7 @@ use crate::domain::ids::{PermissionId, SessionId};
 use crate::domain::name::Name;
 use crate::domain::permission::Decision;
 use crate::domain::text::visible_letters::beginning;
-use crate::domain::workflow::{StepOf, StepStatus};
+use crate::domain::workflow::{StepOf, StepStatus, laid_out};
 
 /// How many characters of an agent's name in a plan are shown: more than a name has.
 const SHOWN: usize = 200;
@@ -50,7 +50,7 @@ impl TerminalQuestion {
     /// Adds what a step would do, with the prompt that it would get.
     pub(crate) fn with_prompt(self, step: &StepRun, prompt: &str) -> Self {
         let (name, agent) = (&step.plan.name, beginning(step.planned_agent(), SHOWN));
-        let prompt = beginning(prompt, PROMPT_SHOWN);
+        let prompt = beginning(&laid_out(prompt), PROMPT_SHOWN);
         Self { about: Some(format!("{name} gives {agent} this task: {prompt}")), ..self }
     }
 

@@ -37,6 +37,12 @@ impl Room {
         fits(inside).or_else(|| alone(inside)).or_else(|| fits(beside)).or_else(|| alone(beside))
     }
 
+    /// Returns where a mark stands beside the bar; none if there is no room.
+    pub(super) fn mark_beside(self, mark: &str) -> Option<i64> {
+        let (x, end) = (self.until + MARGIN, self.edge - MARGIN);
+        (!self.is_in_another && end - x >= columns_of(mark)).then_some(x)
+    }
+
     /// Returns where a label within the bar stands, and the label; none if there is no room.
     pub(super) fn plain(self, words: &str) -> Option<(i64, String)> {
         let x = self.from + MARGIN;
@@ -125,6 +131,14 @@ mod tests {
         assert_eq!(label(room(0, 3, 12)), None);
         let inner = Room { is_in_another: true, ..room(0, 3, 140) };
         assert_eq!(label(inner), None, "beside it is another bar");
+    }
+
+    #[test]
+    fn a_mark_stands_beside_a_bar_that_has_room_there() {
+        assert_eq!(room(0, 100, 140).mark_beside("✗"), Some(106));
+        assert_eq!(room(0, 100, 110).mark_beside("✗"), None, "there is the next bar");
+        let inner = Room { is_in_another: true, ..room(0, 100, 140) };
+        assert_eq!(inner.mark_beside("✗"), None);
     }
 
     #[test]

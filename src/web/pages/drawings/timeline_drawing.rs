@@ -9,8 +9,8 @@ use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::{beginning, quoted};
 use crate::domain::time::iso8601;
 use crate::view::{
-    Board, DIED, MemberRow, Moment, NOT_TAKEN, REFUSED, StatusLook, Stretch, StretchKind, Trouble,
-    ended_with_process, span,
+    Board, CUT_SHORT, DIED, MemberRow, Moment, NOT_TAKEN, REFUSED, StatusLook, Stretch,
+    StretchKind, Trouble, ended_with_process, span,
 };
 use crate::web::pages::View;
 use crate::web::pages::parts::{MOST_ROWS, clock, tone};
@@ -160,7 +160,7 @@ pub(in crate::web::pages) fn timeline_drawing(stretches: &[Stretch], board: &Boa
         @for lane in &lanes {
             @if let Some((trouble, row)) = trouble_of(lane, board) { p.body { b { (lane) " is " (trouble.word()) } ": " (trouble.meaning_for(row.silent_in.as_deref())) "." } }
         }
-        p.empty { "A high bar is work at a task, with how it ended where there is room for that (✓ ✗ -; ● goes on), in it or at its right; a low bar is a turn in which a member reads its messages; a dotted line is a wait for a message; ! is a question for permission." }
+        p.empty { "A high bar is work at a task, with how it ended where there is room for that (✓ ✗ -; ● goes on), in it or at its right; a low bar is a turn in which a member reads its messages, with ✗ if that failed and - if they are unread again; a dotted line is a wait for a message; ! is a question for permission." }
         details.body id="timeline-words" {
             summary { "The same in words, newest first" }
             ol { @for stretch in newest_first(shown) { li.small { (clock(stretch.from)) " " (in_words(stretch, board.at)) } } }
@@ -206,14 +206,17 @@ fn bar(stretch: &Stretch, y: i64, now: Moment, room: Room) -> Markup {
             with_tooltip(&words, &link)
         }
         StretchKind::Reading { transcript } => {
-            let tone = match (stretch.until, stretch.ended) {
-                (None, _) => "active",
-                (Some(_), Some(REFUSED)) => "bad",
-                (Some(_), _) => "faint",
+            let (mark, tone) = match (stretch.until, stretch.ended) {
+                (None, _) => (None, "active"),
+                (Some(_), Some(REFUSED | CUT_SHORT | DIED)) => (Some("✗"), "bad"),
+                (Some(_), Some(NOT_TAKEN)) => (Some("-"), "faint"),
+                (Some(_), _) => (None, "faint"),
             };
+            let mark = mark.and_then(|mark| Some((room.mark_beside(mark)?, mark)));
             let link = html! {
                 a href=(View::Task(transcript.clone()).path()) aria-label=(words) {
                     rect class={ "work " (tone) } x=(from) y=(y + 12) width=(width) height="7" rx="2" {}
+                    @if let Some((x, mark)) = mark { text class={ "t-bold t-" (tone) } x=(x) y=(y + 20) aria-hidden="true" { (mark) } }
                 }
             };
             with_tooltip(&words, &link)
@@ -286,6 +289,9 @@ fn in_words(stretch: &Stretch, now: Moment) -> String {
             Some(REFUSED) => format!("{member} could not read its messages: its turn failed"),
             Some(NOT_TAKEN) => {
                 format!("{member} did not take its messages in {time}: they are unread again")
+            }
+            Some(CUT_SHORT) => {
+                format!("{member} read its messages for {time}, and then its turn failed")
             }
             _ => format!("{member} read its messages for {time}"),
         },

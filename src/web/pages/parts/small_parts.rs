@@ -6,7 +6,7 @@ use crate::domain::limits;
 use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::{seen, without_styles};
 use crate::domain::time::iso8601;
-use crate::view::{Moment, NOT_REPORTED, Spent, StatusLook, Tone, age, money, short};
+use crate::view::{Moment, NOT_REPORTED, Spent, StatusLook, Tone, money, short, span};
 use crate::web::pages::View;
 
 /// The most rows of a list that is no list of messages: more than a person reads, and a bound for the page.
@@ -39,18 +39,18 @@ pub(in crate::web::pages) fn mark(look: StatusLook, word: &str) -> Markup {
 
 /// Returns the cells of tokens and cost. Of an agent that may have used some and reports nothing, they say so.
 pub(in crate::web::pages) fn usage_cells(usage: Option<&Spent>, may_report: bool) -> Markup {
-    // On a phone a cell has its label beside it: behind a number, or before it.
-    let cell = |(label, unit): (Option<&str>, &str), shown: String| {
+    // On a phone a cell has its word behind it.
+    let cell = |word: &str, shown: String| {
         let is_missing = shown.is_empty() && may_report;
         html! {
-            td.number data-label=[label] data-unit=(unit) title=[is_missing.then_some("not reported (yet) by the agent")] {
+            td.number data-unit=(word) title=[is_missing.then_some("not reported (yet) by the agent")] {
                 @if is_missing { (NOT_REPORTED) } @else { (shown) }
             }
         }
     };
     html! {
-        (cell((None, "tokens"), usage.map(|usage| short(usage.total_tokens)).unwrap_or_default()))
-        (cell((Some("cost"), ""), usage.map(money).unwrap_or_default()))
+        (cell("tokens", usage.map(|usage| short(usage.total_tokens)).unwrap_or_default()))
+        (cell("cost", usage.map(money).unwrap_or_default()))
     }
 }
 
@@ -61,10 +61,10 @@ pub(in crate::web::pages) fn clock(at: Moment) -> Markup {
     html! { time data-clock="" datetime=(iso) title=(iso) { (shown) "Z" } }
 }
 
-/// Returns how long ago something was.
+/// Returns how long ago something was, in the words in which pages say how much time is left.
 pub(in crate::web::pages) fn ago(at: Moment, now: Moment) -> Markup {
     let iso = iso8601(at.0);
-    html! { time datetime=(iso) title=(iso) { (age(at, now)) } }
+    html! { time datetime=(iso) title=(iso) { (span(i64::try_from(at.until(now)).unwrap_or(i64::MAX))) } }
 }
 
 pub(in crate::web::pages) fn member_link(name: &str) -> Markup {

@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use super::team_of_five::{context, extra, letter, snapshot};
 use crate::domain::task::result::{Change, ChangeSource, Details, FileChange};
+use crate::domain::workflow::framed_output;
 use crate::reader::UnlistedTurn;
 use crate::view::{
-    Board, ConflictRow, Letter, Moment, Need, NeedKind, PartyRow, ReadingTurn, SpentBy, Trouble,
-    UserQuestion,
+    Board, CUT_SHORT, ConflictRow, DIED, Letter, Moment, NOT_TAKEN, Need, NeedKind, PartyRow,
+    REFUSED, ReadingTurn, SpentBy, Stretch, StretchKind, Trouble, UserQuestion,
 };
 use crate::web::Snapshot;
 use crate::web::assets::PATHS;
@@ -361,6 +362,32 @@ fn work_at_a_task_that_the_board_has_no_more_still_has_its_words_in_the_timeline
 }
 
 #[test]
+fn a_turn_for_messages_that_ended_halfway_has_its_mark_in_the_timeline() {
+    let html = |ended| {
+        let mut snapshot = snapshot();
+        let mut stretches = (*snapshot.stretches).clone();
+        let is_reading = |one: &&mut Stretch| matches!(one.kind, StretchKind::Reading { .. });
+        let reading = stretches.iter_mut().find(is_reading).unwrap();
+        (reading.from, reading.until) = (Moment(reading.from.0 - 200_000), Some(reading.from));
+        reading.ended = ended;
+        snapshot.stretches = Arc::new(stretches);
+        let html =
+            page(&View::Timeline, &PageInput { snapshot: &snapshot, extra: &extra() }, &context());
+        let (_, link) = html.split_once("href=\"task-task-cay\"").unwrap();
+        link.split_once("</a>").unwrap().0.to_owned()
+    };
+    let has =
+        |html: &str, mark: &str| html.contains(&format!("aria-hidden=\"true\">{mark}</text>"));
+    let failed = html(Some(CUT_SHORT));
+    assert!(has(&failed, "✗") && failed.contains("and then its turn failed"), "{failed}");
+    assert!(has(&html(Some(REFUSED)), "✗"));
+    let died = html(Some(DIED));
+    assert!(has(&died, "✗") && died.contains("until its process died"), "{died}");
+    assert!(has(&html(Some(NOT_TAKEN)), "-"));
+    assert!(!html(None).contains("</text>"));
+}
+
+#[test]
 fn each_number_of_a_table_has_its_label_where_a_phone_shows_no_headings() {
     for (name, view) in views() {
         let html = rendered(&view, &context());
@@ -439,6 +466,19 @@ fn the_page_of_a_member_of_another_project_says_where_it_is_and_writes_there() {
     let html = rendered(&view, &context());
     assert!(html.contains("<b>web:alice</b> is in another project."), "{html}");
     assert!(html.contains("Write to web:alice"), "{html}");
+}
+
+#[test]
+fn the_prompt_of_a_step_has_its_own_words_first_and_then_what_it_is_given() {
+    let mut extra = extra();
+    let given = framed_output("proof", Some("ann"), "done");
+    let task = extra.task.as_mut().unwrap();
+    task.whole_prompt = Some(format!("Publish {given}, all of it."));
+    let input = PageInput { snapshot: &snapshot(), extra: &extra };
+    let html = page(&View::Task("task-ben".to_owned()), &input, &context());
+    let shown = "Publish [the output of step proof, by ann], all of it.\n\n\
+                 With it, the output of step proof, by ann:\n  done<";
+    assert!(html.contains(shown) && !html.contains("--- Output"), "{html}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::web::pages::parts::{
     LetterRows, MOST_ROWS, ago, end_forms, mark, member_link, need_card, send_form, shown_text,
     task_link, task_table,
 };
-use crate::web::pages::views::task_views::{diffs, live_words};
+use crate::web::pages::views::task_views::{diffs, live_words, whole_prompt};
 use crate::web::pages::{PageContext, PageInput};
 
 /// The last messages of a member on its page.
@@ -40,12 +40,12 @@ pub(in crate::web::pages) fn member(
             .task
             .as_ref()
             .filter(|task| Some(&task.row.task_id) == row.task_id.as_ref());
-        let whole = whole.and_then(|task| task.whole_prompt.as_ref());
-        let prompt = whole.or_else(|| running.and_then(|task| task.prompt.as_ref()));
+        let whole = whole.and_then(whole_prompt);
+        let prompt = whole.or_else(|| running.and_then(|task| task.prompt.clone()));
         body.parts.push(Part::live(
             "prompt",
             html! {
-                div id="prompt" { @if let (Some(prompt), Some(id)) = (prompt, &row.task_id) {
+                div id="prompt" { @if let (Some(prompt), Some(id)) = (&prompt, &row.task_id) {
                     section.sheet aria-labelledby="prompt-heading" {
                         h2 id="prompt-heading" { "Its task" }
                         (shown_text(prompt, "text", "The prompt of its task"))

@@ -6,9 +6,10 @@ use crate::domain::limits;
 use crate::domain::task::result::FileChange;
 use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::{beginning, one_line, seen};
+use crate::domain::workflow::laid_out;
 use crate::reader::{UnlistedTurn, WholeTask};
 use crate::team::FileDiff;
-use crate::view::{LiveKind, LiveLine, Moment, Spent, StatusLook, took};
+use crate::view::{LiveKind, LiveLine, Moment, Spent, StatusLook, span};
 use crate::web::pages::page_body::{Body, Part};
 use crate::web::pages::parts::{
     cancel_form, clock, mark, member_link, shown_text, task_table, workflow_link,
@@ -59,7 +60,7 @@ pub(in crate::web::pages) fn task(
         Part::fixed(
             "prompt",
             texts(
-                task.whole_prompt.as_deref().or(task.row.prompt.as_deref()),
+                whole_prompt(task).as_deref().or(task.row.prompt.as_deref()),
                 "prompt",
                 "Its prompt",
             ),
@@ -100,7 +101,7 @@ fn of_turn(turn: &UnlistedTurn, live: &[LiveLine]) -> Vec<Part> {
 
 fn head(task: &WholeTask, now: Moment) -> Markup {
     let row = &task.row;
-    let time = row.ran_ms(now).map(|ms| took(std::time::Duration::from_millis(ms)));
+    let time = row.ran_ms(now).map(|ms| span(i64::try_from(ms).unwrap_or(i64::MAX)));
     let state = row.state();
     html! {
         p.title id="task" {
@@ -108,6 +109,11 @@ fn head(task: &WholeTask, now: Moment) -> Markup {
             span.id { (row.task_id) }
         }
     }
+}
+
+/// Returns the prompt of a task, of a step its own words before what it is given.
+pub(in crate::web::pages) fn whole_prompt(task: &WholeTask) -> Option<String> {
+    task.whole_prompt.as_deref().map(laid_out)
 }
 
 fn error(task: &WholeTask) -> Markup {

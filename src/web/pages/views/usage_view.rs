@@ -59,7 +59,7 @@ fn table(rows: &[UsageRow], word: &str) -> Markup {
                         (beside_tasks(row)) (cost_of(row))
                         @if row.unreported > 0 && !row.spent.is_nothing() { span.small.soft { "of " (counted(row.unreported, "task")) " nothing was reported" } }
                     }
-                    td.number data-label="cost" data-unit="" { (money(&row.spent)) }
+                    td.number data-unit="cost" { (money(&row.spent)) }
                 }
             } }
             @if rows.len() > 1 { tfoot { (sum(rows)) } }
@@ -75,7 +75,7 @@ fn sum(rows: &[UsageRow]) -> Markup {
             (task_counts(&sum))
             (tokens(&sum))
             td.words { (beside_tasks(&sum)) (cost_of(&sum)) }
-            td.number data-label="cost" data-unit="" { (money(&sum.spent)) }
+            td.number data-unit="cost" { (money(&sum.spent)) }
         }
     }
 }

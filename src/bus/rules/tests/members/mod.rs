@@ -3,6 +3,7 @@
 
 mod acknowledgements;
 mod addresses;
+mod answers_as_proofs;
 mod join_and_leave;
 mod lanes;
 mod pushes;

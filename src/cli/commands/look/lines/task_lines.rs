@@ -3,6 +3,7 @@
 use super::rows_as_lines::ago;
 use crate::domain::task::result::Details;
 use crate::domain::text::visible_letters::{beginning, quoted};
+use crate::domain::workflow::laid_out;
 use crate::reader::{UnlistedTurn, WholeTask};
 use crate::view::{Moment, span};
 
@@ -34,7 +35,8 @@ pub(in crate::cli::commands) fn of(task: &WholeTask, now: Moment) -> Vec<String>
     head.extend(row.usage.as_ref().map(crate::view::Spent::in_words));
     lines.push(head.join(", "));
     text(&mut lines, "Error", task.whole_error.as_deref());
-    text(&mut lines, "Prompt", task.whole_prompt.as_deref());
+    let prompt = task.whole_prompt.as_deref().map(laid_out);
+    text(&mut lines, "Prompt", prompt.as_deref());
     let heading = if row.ended_at.is_some() { "Result" } else { "So far" };
     text(&mut lines, heading, task.output.as_deref());
     if let Some(details) = &task.details {

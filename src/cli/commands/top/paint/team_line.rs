@@ -23,6 +23,11 @@ pub(super) fn team_line(screen: &Screen, board: &Board) -> String {
     };
     let (used, used_short) = used.unzip();
     let used = used.map(|used| format!("{used} {IN_ENDED_TURNS}"));
+    let absent = board.unread_without_row();
+    let unread = some(totals.unread, format!("{} unread", totals.unread));
+    let with_absent = unread.as_ref().filter(|_| absent > 0);
+    let with_absent =
+        with_absent.map(|unread| format!("{unread} ({absent} for members who are not here)"));
     let (members, working) = (totals.members_counted(), totals.working_in_words());
     let some_of_them = working.as_ref().map(|working| format!("{members}, {working}"));
     // The forms of each part, the longest first, each with its rank: the highest goes first.
@@ -34,10 +39,10 @@ pub(super) fn team_line(screen: &Screen, board: &Board) -> String {
             (3, some_of_them.or(Some(members))),
             (2, working),
         ],
-        vec![(4, some(totals.unread, format!("{} unread", totals.unread)))],
+        vec![(7, with_absent), (4, unread)],
         vec![(6, beside)],
-        vec![(7, used), (0, used_short)],
-        vec![(8, Some(screen.project.clone()))],
+        vec![(8, used), (0, used_short)],
+        vec![(9, Some(screen.project.clone()))],
     ]
     .into_iter()
     .map(|forms| forms.into_iter().filter_map(|(rank, form)| Some((rank, form?))).collect())

@@ -11,6 +11,7 @@ fn a_narrow_head_leaves_out_what_is_less_important_and_never_the_cost() {
     let mut news = news();
     let mut board = (*news.board.unwrap()).clone();
     board.totals.unread = 12;
+    board.members[0].unread = 12;
     let usage =
         Usage { total_tokens: Some(144_600), cost: Money::of(1.83, "USD"), ..Usage::default() };
     board.totals.usage = Spent::of(&usage);
@@ -28,6 +29,25 @@ fn a_narrow_head_leaves_out_what_is_less_important_and_never_the_cost() {
     assert_eq!(head(80), without);
     assert_eq!(head(60), "1 needs you, 4 members (1 working), 12 unread, 1.83 USD");
     assert_eq!(head(30), "1 needs you, 1.83 USD");
+}
+
+#[test]
+fn the_head_says_how_many_unread_messages_are_for_members_who_are_not_here() {
+    let head = |unread_here, columns| {
+        let mut news = news();
+        let mut board = (*news.board.unwrap()).clone();
+        board.members.iter_mut().for_each(|row| row.unread = 0);
+        (board.totals.unread, board.members[0].unread) = (6, unread_here);
+        news.board = Some(Arc::new(board));
+        let mut screen = screen();
+        screen.update(Arc::new(news));
+        screen.size = (15, columns);
+        shown(&screen)[0].clone()
+    };
+    assert_eq!(head(6, 100), "1 needs you, 4 members (1 working), 6 unread, book");
+    let some = "1 needs you, 4 members (1 working), 6 unread (4 for members who are not here)";
+    assert_eq!(head(2, 100), format!("{some}, book"));
+    assert_eq!(head(2, 60), "1 needs you, 4 members (1 working), 6 unread");
 }
 
 #[test]
