@@ -94,7 +94,7 @@ impl Happenings {
         let mut calls = self.in_flight.left(*session).into_iter();
         let mut carried = calls.next()?;
         carried.ids.extend(calls.flat_map(|call| call.ids));
-        let Carried { member, ids } = &mut carried;
+        let Carried { member, ids, .. } = &mut carried;
         ids.retain(|id| {
             !rest.iter().any(|event| match event {
                 Event::MessageExpired { id: ended, member: whose } => {
