@@ -9,9 +9,10 @@ use super::{Kept, Walk};
 use crate::bus::rules::{Description, NameChoice, Pick};
 use crate::bus::storage::file::{FileLog, Follower, Networks, Options, Origin};
 use crate::bus::{Bus, Joining, Membership};
+use crate::domain::ids::MessageId;
 use crate::domain::limits;
 use crate::domain::member::MemberKind;
-use crate::domain::messaging::DeliveryMethod;
+use crate::domain::messaging::{Acknowledgement, DeliveryMethod};
 use crate::domain::name::Name;
 use crate::reader::walk_all;
 use crate::sys::fs::disk::RealDisk;
@@ -134,6 +135,40 @@ async fn older_pages_show_what_the_whole_log_shows_and_cost_what_they_show() {
     assert_eq!(pages, MESSAGES / limits::WEB_OLDER);
     let (extra, _) = walked(&mut bus, &mut kept, &View::Conversation, Some(1));
     assert!(extra.older.unwrap().letters.is_empty());
+}
+
+#[tokio::test]
+async fn an_older_page_has_the_last_words_about_a_message() {
+    let place = tempfile::tempdir().unwrap();
+    let directory = place.path().join("bus");
+    let log = FileLog::open(&directory, Arc::new(RealDisk), Options::default()).unwrap();
+    let bus = Bus::open(Box::new(log)).unwrap();
+    let (ann, ben) = (peer(&bus, "ann").await, peer(&bus, "ben").await);
+    let send = async |text: String| {
+        let mut call = ann.call();
+        let sent = call.send("ben".into(), text, None).await.unwrap();
+        call.answered().await;
+        sent.id
+    };
+    let resolve = async |id: MessageId, summary: &str| {
+        let mut call = ben.call();
+        let (ids, status) = (vec![id.to_string()], Acknowledgement::Resolved);
+        call.acknowledge(ids, status, Some(summary.to_owned())).await.unwrap();
+        call.answered().await;
+    };
+    let first = send("a question".to_owned()).await;
+    resolve(first.clone(), "one").await;
+    let others = (0..2 * limits::WEB_OLDER).map(|number| send(format!("number {number}")));
+    join_all(others).await;
+    resolve(first, "two").await;
+    bus.close().await;
+    let mut bus = follow(&directory);
+    let all = all(&mut bus);
+    let summary = all[0].resolved.as_ref().map(|end| end.summary.as_str());
+    assert_eq!(summary, Some("two"));
+    let mut kept = Kept { entries: ENTRIES, ..Kept::default() };
+    let (extra, _) = walked(&mut bus, &mut kept, &View::Conversation, Some(all[1].seq));
+    assert_eq!(extra.older.unwrap().letters, all[..1]);
 }
 
 #[tokio::test]
