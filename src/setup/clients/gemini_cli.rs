@@ -35,6 +35,7 @@ pub(super) const CLIENT: Client = Client {
     local: None,
     variables: VariableForms::Environment { bare: true, defaults: true },
     switches: switches::of_gemini_cli,
+    leaves_out: None,
 };
 
 /// What Gemini CLI 0.61 reads.

@@ -24,6 +24,7 @@ pub(super) const CLIENT: Client = Client {
     local: None,
     variables: VariableForms::Environment { bare: true, defaults: false },
     switches: switches::of_qwen_code,
+    leaves_out: None,
 };
 
 /// What Qwen Code 0.24 reads.
