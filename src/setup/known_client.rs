@@ -209,13 +209,14 @@ const GEMINI_TRUST: [(&str, &str, FolderTrust); 3] = [
 ];
 
 /// The variables that relocate a program's files.
-const MOVING: [&str; 7] = [
+const MOVING: [&str; 8] = [
     "XDG_CONFIG_HOME",
     "CLAUDE_CONFIG_DIR",
     "CODEX_HOME",
     "GEMINI_CLI_HOME",
     "GEMINI_CLI_TRUSTED_FOLDERS_PATH",
     "QWEN_HOME",
+    "QWEN_CODE_TRUSTED_FOLDERS_PATH",
     "FACTORY_HOME_OVERRIDE",
 ];
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::gemini_trust::TrustFiles;
+use super::folder_trust::{TrustFiles, TrustReading};
 use crate::setup::edits::entry_variables::VariableForms;
 use crate::setup::edits::json_reader::JsonReader;
 use crate::setup::installed_plugin::{EXTENSION, PluginPlace};
@@ -29,6 +29,7 @@ pub(super) const CLIENT: Client = Client {
         let files = TrustFiles {
             settings: directory(places).join("settings.json"),
             rules: rules.unwrap_or_else(|| directory(places).join("trustedFolders.json")),
+            reading: TrustReading::Gemini,
         };
         files.trust(folder)
     }),

@@ -129,7 +129,7 @@ pub(super) fn replaced_in_project(used: &EntryInUse<'_>) -> Option<Switch> {
 }
 
 /// Says whether a value counts as none in JavaScript.
-pub(super) fn is_nothing(value: &Value) -> bool {
+pub(in crate::setup) fn is_nothing(value: &Value) -> bool {
     let is_zero = value.as_f64().is_some_and(|number| number == 0.0);
     value.is_null() || *value == Value::Bool(false) || value == "" || is_zero
 }

@@ -14,7 +14,8 @@ use crate::setup::edits::config_edit::names_bridge;
 use crate::setup::edits::entry_variables::{Values, expand_settings};
 use crate::setup::edits::{edit_json, edit_toml};
 use crate::setup::known_client::{
-    Client, ClientFile, EntryInUse, EntryScope, Places, SERVER, Server, Switch, SwitchEffect,
+    Client, ClientFile, EntryInUse, EntryScope, FolderTrust, Places, SERVER, Server, Switch,
+    SwitchEffect,
 };
 use crate::setup::written_entry;
 
@@ -220,6 +221,12 @@ impl EntryInUse<'_> {
     /// Returns the entry in use, as a layer of settings.
     pub(super) fn layer(&self) -> Layer {
         Layer { file: self.file.clone(), key: self.key.clone(), entry: self.entry.clone() }
+    }
+
+    /// Says whether the client trusts the directory of the session.
+    pub(super) fn is_folder_trusted(&self) -> bool {
+        let judged = self.client.folder_trust.zip(self.project);
+        judged.is_none_or(|(trust, folder)| trust(self.places, folder) == FolderTrust::Trusted)
     }
 
     /// Returns the project's files that the session reads, each with its directory, the nearest first.

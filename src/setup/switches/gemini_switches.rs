@@ -76,8 +76,9 @@ pub(in crate::setup) fn of_qwen_code(used: &EntryInUse<'_>) -> Vec<Switch> {
     switches.extend(of_values(used, &[used.layer()], values));
     let names = |item: &str, tool: &str| item.trim() == format!("mcp__{SERVER}__{tool}");
     switches.extend(by_excluded_tools(used, &settings, "disabled", names));
-    // What is off asks nobody.
-    if !switches.iter().any(|one| one.effect == SwitchEffect::Off) {
+    // What is off asks nobody, and of a folder that it does not trust it reads nothing that could be approved.
+    let is_off = switches.iter().any(|one| one.effect == SwitchEffect::Off);
+    if !is_off && used.is_folder_trusted() {
         switches.extend(by_approval(used, &directory));
     }
     switches.extend(by_hooks(&settings, &["disableAllHooks"], true));

@@ -14,6 +14,7 @@ mod session_files;
 mod tool_lists;
 
 pub(in crate::setup) use self::claude_switches::{left_out_by_claude_code, of_claude_code};
+pub(in crate::setup) use self::entry_values::is_nothing;
 pub use self::find_switches::{EntryLeftOut, find, judges_partial_entry, left_out};
 pub(in crate::setup) use self::gemini_switches::{of_gemini_cli, of_qwen_code};
 pub use self::session_files::{directories_read, shared_file};

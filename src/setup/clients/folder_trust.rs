@@ -1,9 +1,11 @@
-//! Whether Gemini CLI trusts a folder. In one that it does not trust it starts no MCP servers, not even the user's own.
+//! Whether Gemini CLI and Qwen Code trust a folder. In one that they do not trust they start no MCP servers, not even the user's own.
 //!
 //! As Gemini CLI 0.61 decides it: `security.folderTrust.enabled` of the user's settings is on unless it is set to `false`. Then the rules
 //! in `trustedFolders.json` decide, of those that fit the one with the longest path. Without a rule, the folder is not trusted, and an
 //! interactive session asks. An editor may decide otherwise, and so does a variable
 //! (`GEMINI_CLI_TRUST_WORKSPACE`), at which the client's row looks.
+//!
+//! Qwen Code 0.24 has the same files. It looks at the rules only if the setting is on, and takes that of the deepest folder.
 
 use std::path::{Path, PathBuf};
 
@@ -13,11 +15,30 @@ use crate::domain::text::shown_path::ShownPath as _;
 use crate::setup::config_file::ConfigFile;
 use crate::setup::edits::edit_json::value_at;
 use crate::setup::known_client::FolderTrust;
+use crate::setup::switches::is_nothing;
 
 /// The files that decide.
 pub(super) struct TrustFiles {
     pub(super) settings: PathBuf,
     pub(super) rules: PathBuf,
+    pub(super) reading: TrustReading,
+}
+
+/// Who reads them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TrustReading {
+    Gemini,
+    Qwen,
+}
+
+impl TrustReading {
+    /// Says whether rules count with this value of the setting.
+    fn is_on(self, setting: &Value) -> bool {
+        match self {
+            Self::Gemini => *setting != Value::Bool(false),
+            Self::Qwen => !is_nothing(setting),
+        }
+    }
 }
 
 impl TrustFiles {
@@ -29,7 +50,8 @@ impl TrustFiles {
 
 fn judge(files: &TrustFiles, folder: &Path) -> Result<FolderTrust, String> {
     let enabled = ["security", "folderTrust", "enabled"].map(str::to_owned);
-    if value_in(&files.settings, &enabled)? == Some(Value::Bool(false)) {
+    let setting = value_in(&files.settings, &enabled)?.unwrap_or_default();
+    if !files.reading.is_on(&setting) {
         return Ok(FolderTrust::Trusted);
     }
     let rules = match value_in(&files.rules, &[]) {
@@ -47,16 +69,27 @@ fn judge(files: &TrustFiles, folder: &Path) -> Result<FolderTrust, String> {
     let fitting = rules.filter_map(|(path, level)| {
         let (path, level) = (Path::new(path), level.as_str()?);
         let place = if level == "TRUST_PARENT" { path.parent()? } else { path };
-        folder.starts_with(real(place)).then_some((path.as_os_str().len(), level))
+        let place = real(place);
+        let rank = match files.reading {
+            TrustReading::Gemini => path.as_os_str().len(),
+            TrustReading::Qwen if !LEVELS.contains(&level) => return None,
+            // Of two rules for one folder, the one that refuses counts.
+            TrustReading::Qwen => 2 * place.components().count() + usize::from(level == REFUSED),
+        };
+        folder.starts_with(place).then_some((rank, level))
     });
-    Ok(match fitting.max_by_key(|(length, _)| *length) {
+    Ok(match fitting.max_by_key(|(rank, _)| *rank) {
         Some((_, "TRUST_FOLDER" | "TRUST_PARENT")) => FolderTrust::Trusted,
         Some(_) => FolderTrust::Refused,
         None => FolderTrust::Undecided,
     })
 }
 
-/// Reads a value in a file of Gemini's; none if there is no file.
+/// The levels of trust that a rule may give.
+const LEVELS: [&str; 3] = ["TRUST_FOLDER", "TRUST_PARENT", REFUSED];
+const REFUSED: &str = "DO_NOT_TRUST";
+
+/// Reads a value in one of the files; none if there is no file.
 fn value_in(file: &Path, path: &[String]) -> Result<Option<Value>, String> {
     let named = |error: &dyn std::fmt::Display| format!("{}: {error}", file.shown());
     let text = ConfigFile::read(file, None).map_err(|error| named(&error))?.text;
@@ -84,6 +117,7 @@ mod tests {
         let files = TrustFiles {
             settings: own.join("settings.json"),
             rules: own.join("trustedFolders.json"),
+            reading: TrustReading::Gemini,
         };
         let write = |file: &str, text: &str| {
             let text = text.replace("HOME", home.to_str().unwrap());
@@ -108,5 +142,38 @@ mod tests {
         assert!(matches!(of("real"), FolderTrust::Unknown(_)));
         write("settings.json", r#"{ "security": { "folderTrust": { "enabled": false } } }"#);
         assert_eq!(of("real"), FolderTrust::Trusted);
+    }
+
+    #[test]
+    fn the_rule_of_the_deepest_folder_decides_in_qwen_code_if_trust_is_on() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path().canonicalize().unwrap();
+        fs::create_dir_all(home.join("real/inner")).unwrap();
+        let files = TrustFiles {
+            settings: home.join("settings.json"),
+            rules: home.join("trustedFolders.json"),
+            reading: TrustReading::Qwen,
+        };
+        let of = |folder: &str| files.trust(&home.join(folder));
+        let rules = |text: &str| {
+            fs::write(&files.rules, text.replace("HOME", home.to_str().unwrap())).unwrap();
+        };
+        let enabled = |value: &str| {
+            let text =
+                format!("{{ \"security\": {{ \"folderTrust\": {{ \"enabled\": {value} }} }} }}");
+            fs::write(&files.settings, text).unwrap();
+        };
+        rules("{");
+        assert_eq!(of("real"), FolderTrust::Trusted, "it is off by default");
+        enabled("false");
+        assert_eq!(of("real"), FolderTrust::Trusted);
+        enabled("true");
+        assert!(matches!(of("real"), FolderTrust::Broken(_)));
+        rules(r#"{ "/x": "any word" }"#);
+        assert_eq!(of("real"), FolderTrust::Undecided);
+        rules(r#"{ "HOME/real/inner": "TRUST_PARENT", "HOME/real": "DO_NOT_TRUST" }"#);
+        assert_eq!(["real", "real/inner"].map(of), [FolderTrust::Refused, FolderTrust::Refused]);
+        rules(r#"{ "HOME/real": "DO_NOT_TRUST", "HOME/real/inner": "TRUST_FOLDER" }"#);
+        assert_eq!(["real", "real/inner"].map(of), [FolderTrust::Refused, FolderTrust::Trusted]);
     }
 }
