@@ -2,7 +2,7 @@
 //!
 //! As Gemini CLI 0.61 decides it: `security.folderTrust.enabled` of the user's settings is on unless it is set to `false`. Then the rules
 //! in `trustedFolders.json` decide, of those that fit the one with the longest path. Without a rule, the folder is not trusted, and an
-//! interactive session asks. An editor may decide otherwise, and so does a variable
+//! interactive session asks. With a wrong level for any folder it does not start at all. An editor may decide otherwise, and so does a variable
 //! (`GEMINI_CLI_TRUST_WORKSPACE`), at which the client's row looks.
 //!
 //! Qwen Code 0.24 has the same files. It looks at the rules only if the setting is on, and takes that of the deepest folder.
@@ -11,7 +11,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::domain::limits::CLIENT_WORD_CHARS;
 use crate::domain::text::shown_path::ShownPath as _;
+use crate::domain::text::visible_letters::beginning;
 use crate::setup::config_file::ConfigFile;
 use crate::setup::edits::edit_json::value_at;
 use crate::setup::known_client::FolderTrust;
@@ -66,6 +68,14 @@ fn judge(files: &TrustFiles, folder: &Path) -> Result<FolderTrust, String> {
         Err(why) => return Ok(FolderTrust::Broken(why)),
     };
     let rules = rules.as_ref().and_then(Value::as_object).into_iter().flatten();
+    let is_level = |level: &Value| level.as_str().is_some_and(|level| LEVELS.contains(&level));
+    let wrong = rules.clone().find(|(_, level)| !is_level(level));
+    if let (TrustReading::Gemini, Some((folder, level))) = (files.reading, wrong) {
+        let [folder, level] =
+            [folder.clone(), level.to_string()].map(|word| beginning(&word, CLIENT_WORD_CHARS));
+        let why = format!("{}: `{level}` for `{folder}` is no level of trust", files.rules.shown());
+        return Ok(FolderTrust::Broken(why));
+    }
     let fitting = rules.filter_map(|(path, level)| {
         let (path, level) = (Path::new(path), level.as_str()?);
         let place = if level == "TRUST_PARENT" { path.parent()? } else { path };
@@ -134,6 +144,9 @@ mod tests {
         assert_eq!(["real", "real/inner"].map(of), [FolderTrust::Trusted, FolderTrust::Refused]);
         write("trustedFolders.json", r#"{ "HOME/any": "TRUST_PARENT" }"#);
         assert_eq!(of("real/inner"), FolderTrust::Trusted);
+        write("trustedFolders.json", r#"{ "HOME/real": "TRUST_FOLDER", "/x": "any word" }"#);
+        let FolderTrust::Broken(why) = of("real") else { panic!("a wrong level of any folder") };
+        assert!(why.ends_with(r#"`"any word"` for `/x` is no level of trust"#), "{why}");
         write("trustedFolders.json", "[");
         assert!(matches!(of("real"), FolderTrust::Broken(_)));
         write("trustedFolders.json", "[]");
