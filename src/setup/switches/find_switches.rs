@@ -204,10 +204,15 @@ pub(super) struct Layer {
 }
 
 impl EntryInUse<'_> {
-    /// Reads a JSON file of the client; none if there is none, or if it cannot be read.
+    /// Reads a JSON file of the client; none if there is none, or if it or the client cannot read it: such a file switches nothing off.
     pub(super) fn read(&self, file: &Path) -> Option<Value> {
         let project = self.root.filter(|root| file.starts_with(root));
         let text = ConfigFile::look(file, project).ok()?.text?;
+        // A client reads all of its files in the same way.
+        self.files_of_user()
+            .first()
+            .is_none_or(|first| first.check_readable(&text).is_ok())
+            .then_some(())?;
         edit_json::value_at(&text, &[]).ok().flatten()
     }
 

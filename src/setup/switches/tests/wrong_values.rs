@@ -370,3 +370,22 @@ fn codex_reads_no_entry_of_a_project_that_the_user_does_not_trust() {
         assert!(expected.map_or(found.is_empty(), fits), "{of_user}: {found:?}");
     }
 }
+
+#[test]
+fn a_file_that_the_client_cannot_read_switches_nothing_off() {
+    let check = |client: &'static str, entry: &str, file: &str, off: &str| {
+        let user = User::of(client);
+        user.write(entry, &servers(&json!({})));
+        user.write(file, off);
+        assert_eq!(user.find().len(), 1, "{client}");
+        user.write(file, &format!("{off},"));
+        assert_eq!(user.find(), [], "{client}");
+        user.write(file, &format!("// mine\n{off}"));
+        // Claude Code reads no comments.
+        assert_eq!(user.find().len(), usize::from(client != "claude-code"), "{client}");
+    };
+    let denied = r#"{ "permissions": { "deny": ["mcp__bridge"] } }"#;
+    check("claude-code", ".claude.json", SETTINGS, denied);
+    let excluded = r#"{ "mcp": { "excluded": ["bridge"] } }"#;
+    check("gemini", ".gemini/settings.json", "p/.gemini/settings.json", excluded);
+}
