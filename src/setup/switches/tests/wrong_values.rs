@@ -389,3 +389,31 @@ fn a_file_that_the_client_cannot_read_switches_nothing_off() {
     let excluded = r#"{ "mcp": { "excluded": ["bridge"] } }"#;
     check("gemini", ".gemini/settings.json", "p/.gemini/settings.json", excluded);
 }
+
+/// As Gemini CLI 0.61 was seen to do it.
+#[test]
+fn some_values_end_each_session_of_gemini_cli() {
+    let user = User::of("gemini");
+    let settings = |other: Value, context: Value| {
+        let all = json!({ "mcpServers": { "o": other, "bridge": entry(&json!({})) }, "context": context });
+        user.write(".gemini/settings.json", &all.to_string());
+        user.says()
+    };
+    assert_eq!(settings(json!({ "command": "x" }), json!({ "fileName": "x" })), []);
+    for (found, key, what) in [
+        (settings(json!(null), json!({})), "mcpServers.o", "is `null`"),
+        (settings(json!({}), json!({ "fileName": 5 })), "context.fileName", "is a number"),
+    ] {
+        let [(effect, says, remedy)] = &found[..] else { panic!("{found:?}") };
+        let named = format!("`{key}` in ~/.gemini/settings.json");
+        assert_eq!(*effect, SwitchEffect::Off);
+        assert!(says.contains(&format!("{named}, which {what}: with it,")), "{says}");
+        assert!(remedy.contains(&named), "{remedy}");
+    }
+    // The project's file is read only in a trusted folder.
+    settings(json!({}), json!({}));
+    user.write("p/.gemini/settings.json", r#"{ "mcpServers": { "o": null } }"#);
+    assert_eq!(user.find(), []);
+    user.write(".gemini/trustedFolders.json", r#"{ "@P": "TRUST_FOLDER" }"#);
+    assert_eq!(user.find().len(), 1);
+}
