@@ -37,7 +37,11 @@ impl TrustReading {
     /// Says whether rules count with this value of the setting.
     fn is_on(self, setting: &Value) -> bool {
         match self {
-            Self::Gemini => *setting != Value::Bool(false),
+            // It takes the word for the value.
+            Self::Gemini => {
+                let is_word = setting.as_str().is_some_and(|it| it.eq_ignore_ascii_case("false"));
+                *setting != Value::Bool(false) && !is_word
+            }
             Self::Qwen => !is_nothing(setting),
         }
     }
@@ -153,8 +157,11 @@ mod tests {
         assert!(matches!(of("real"), FolderTrust::Broken(_)));
         write("settings.json", "[");
         assert!(matches!(of("real"), FolderTrust::Unknown(_)));
-        write("settings.json", r#"{ "security": { "folderTrust": { "enabled": false } } }"#);
-        assert_eq!(of("real"), FolderTrust::Trusted);
+        for off in ["false", "\"False\""] {
+            let text = r#"{ "security": { "folderTrust": { "enabled": OFF } } }"#;
+            write("settings.json", &text.replace("OFF", off));
+            assert_eq!(of("real"), FolderTrust::Trusted, "{off}");
+        }
     }
 
     #[test]
