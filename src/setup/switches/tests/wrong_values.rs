@@ -417,3 +417,22 @@ fn some_values_end_each_session_of_gemini_cli() {
     user.write(".gemini/trustedFolders.json", r#"{ "@P": "TRUST_FOLDER" }"#);
     assert_eq!(user.find().len(), 1);
 }
+
+#[test]
+fn codex_may_give_the_bridge_too_little_time_to_start() {
+    let user = User::of("codex");
+    let check = |field: &str, expected: Option<&str>| {
+        let entry = format!("command = '{COMMAND}'\nargs = ['orchestrator']\n{field}\n");
+        user.write(".codex/config.toml", &format!("[mcp_servers.bridge]\n{entry}"));
+        let found = user.says();
+        let Some(expected) = expected else { return assert_eq!(found, [], "{field}") };
+        let [(effect, says, _)] = &found[..] else { panic!("{field}: {found:?}") };
+        assert_eq!(*effect, SwitchEffect::Partly, "{field}");
+        assert!(says.contains(expected), "{field}: {says}");
+    };
+    check("startup_timeout_sec = 10", None);
+    check("startup_timeout_ms = 5000", None);
+    check("startup_timeout_sec = 0.001", Some("only 0.001 s to start"));
+    let file = "`mcp_servers.bridge.startup_timeout_ms` in ~/.codex/config.toml";
+    check("startup_timeout_ms = 1", Some(file));
+}
