@@ -180,10 +180,11 @@ fn add_skipped(findings: &mut Vec<Finding>, subject: &Subject, file: &str, item:
     let is_ok_entry =
         |one: &Finding| one.subject == *subject && one.check == ENTRY && one.level == Level::Ok;
     let is_of_file = |one: &Finding| one.cause == entry;
-    let is_found = findings.iter().any(|one| is_ok_entry(one) && is_of_file(one));
+    let is_found = findings.iter().any(|one| one.subject == *subject && is_of_file(one));
     let is_known = findings.iter().any(|one| {
         let is_problem = one.level == Level::Problem && [ENTRY, SWITCHED_OFF].contains(&one.check);
-        one.subject == *subject && is_problem && one.says.contains(&shown)
+        let is_left_out = one.check == SWITCHED_OFF && is_of_file(one);
+        one.subject == *subject && (is_problem && one.says.contains(&shown) || is_left_out)
     });
     // Of a file that it names otherwise than we do, the entry may be any.
     let is_kept = |one: &Finding| if is_found { !is_of_file(one) } else { is_known };
@@ -316,6 +317,13 @@ mod tests {
         check(vec![user()], &[&format!("/elsewhere/.claude.json › {ours}")], &off);
         let both = [(SWITCHED_OFF, Level::Note), (SWITCHED_OFF, Level::Problem)];
         check(vec![user(), project()], &[&of_project, &of_user], &both);
+        // What is no server at all, such as `null`, has a note of its own.
+        let odd = Finding::note(&subject, ENTRY, "any words");
+        let odd = odd.with_cause(project().cause);
+        let odd_noted = [(ENTRY, Level::Ok), (ENTRY, Level::Note), (SWITCHED_OFF, Level::Note)];
+        check(vec![user(), odd], &[&of_project], &odd_noted);
+        let left_out = Finding::note(&subject, SWITCHED_OFF, "any words");
+        check(vec![user(), left_out.with_cause(local().cause)], &[&of_local], &noted);
         let known = Finding::problem(&subject, SWITCHED_OFF, "because of /h/.claude.json", "x");
         check(vec![known], &[&of_user], &off);
     }

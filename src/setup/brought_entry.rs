@@ -66,6 +66,8 @@ mod tests {
             assert_eq!(judge_form(&entry, &ours), expected, "{key}");
         };
         check("timeout", json!(9), Ok(()));
+        // The client does not take it, which runs no other program.
+        check("timeout", json!("x"), Ok(()));
         check("type", json!("stdio"), Ok(()));
         check("type", json!("http"), Err(EntryFault::Fields(vec!["type".to_owned()])));
         for args in [

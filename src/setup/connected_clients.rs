@@ -12,7 +12,8 @@ use super::edits::config_edit::{FileEdits, JsonEdit, names_bridge, remote_fields
 use super::edits::entry_arguments::{JudgeArguments, ServerRole, started_server};
 use super::edits::entry_variables::{Expanded, Values, expand};
 use super::known_client::{Client, ClientFile, Places, SERVER, Server, SwitchEffect};
-use super::{local_entry, switches, written_entry};
+use super::local_entry::{self, LocalEntry};
+use super::{switches, written_entry};
 use crate::sys::process::has_content;
 
 /// An installed client.
@@ -85,13 +86,15 @@ fn connection(client: &Client, places: &Places, around: &Around<'_>) -> Connecti
     if client.has_plugin(places) {
         return Connection::Connected;
     }
-    let found = connection_by_entries(client, places, around);
+    let directories = [started_in.directory, started_in.project].into_iter().flatten();
+    let directories: Vec<_> = directories.map(Path::to_owned).collect();
+    let is_left_out = |local: &LocalEntry| {
+        let found =
+            switches::left_out(client, places, started_in.project, &directories, around.values);
+        found.iter().any(|one| one.is_local && one.file == local.file)
+    };
+    let found = connection_by_entries(client, places, around, is_left_out);
     let is_off = || {
-        let directories: Vec<_> = [started_in.directory, started_in.project]
-            .into_iter()
-            .flatten()
-            .map(Path::to_owned)
-            .collect();
         let switches =
             switches::find(client, places, started_in.project, &directories, around.values);
         switches.iter().any(|switch| switch.effect == SwitchEffect::Off)
@@ -103,11 +106,18 @@ fn connection(client: &Client, places: &Places, around: &Around<'_>) -> Connecti
 }
 
 /// Returns the connection as the entries have it, whatever may switch them off.
-fn connection_by_entries(client: &Client, places: &Places, around: &Around<'_>) -> Connection {
+fn connection_by_entries(
+    client: &Client,
+    places: &Places,
+    around: &Around<'_>,
+    is_left_out: impl Fn(&LocalEntry) -> bool,
+) -> Connection {
     let StartedIn { project, directory, .. } = around.started_in;
     let local = directory.map(|directory| local_entry::find(client, places, directory));
     // It takes precedence over all others. If its file cannot be read, the search below finds that out too.
-    if let Some(Ok(Some(local))) = local {
+    if let Some(Ok(Some(local))) = local
+        && !is_left_out(&local)
+    {
         return by_entry(client, local.entry(), around);
     }
     // Only the places of the entries count here, not their content.

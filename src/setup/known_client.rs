@@ -50,6 +50,16 @@ pub struct Client {
     pub variables: VariableForms,
     /// Finds the settings that switch the entry off.
     pub switches: fn(&EntryInUse<'_>) -> Vec<Switch>,
+    /// Says why it takes an entry for none, if it does so, and then uses the one that the entry would take the place of.
+    pub leaves_out: Option<fn(&EntryInUse<'_>) -> Option<Reason>>,
+}
+
+/// Why a client does not use an entry.
+pub struct Reason {
+    /// The setting, and what is wrong with it.
+    pub setting: String,
+    /// What to do about it.
+    pub correction: String,
 }
 
 /// A setting that keeps a client from running the bridge as its entry says.
@@ -199,13 +209,14 @@ const GEMINI_TRUST: [(&str, &str, FolderTrust); 3] = [
 ];
 
 /// The variables that relocate a program's files.
-const MOVING: [&str; 7] = [
+const MOVING: [&str; 8] = [
     "XDG_CONFIG_HOME",
     "CLAUDE_CONFIG_DIR",
     "CODEX_HOME",
     "GEMINI_CLI_HOME",
     "GEMINI_CLI_TRUSTED_FOLDERS_PATH",
     "QWEN_HOME",
+    "QWEN_CODE_TRUSTED_FOLDERS_PATH",
     "FACTORY_HOME_OVERRIDE",
 ];
 

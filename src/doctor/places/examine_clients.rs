@@ -138,9 +138,10 @@ pub(crate) fn examine(
         judged.extend(elsewhere.filter(|_| !has_plugin));
         judged
             .extend(places.relative_place(client.name).map(|found| relative_place(client, found)));
-        let switches =
-            switches::find(client, &places, started_in.project, started_in.directories, values);
-        judge_switches::add(&mut judged, client.name, &switches);
+        let (project, directories) = (started_in.project, started_in.directories);
+        let left_out = switches::left_out(client, &places, project, directories, values);
+        let switches = switches::find(client, &places, project, directories, values);
+        judge_switches::add(&mut judged, client.name, &left_out, &switches);
         findings.extend(judged);
     }
     findings

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 
-use crate::doctor::finding::{Finding, Subject};
+use crate::doctor::finding::{Finding, Level, Subject};
 use crate::domain::text::shell_word::shell_word;
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::setup::setup_record::RECORDS;
@@ -30,7 +30,22 @@ pub(crate) fn examine(
     home: Option<&Path>,
     state: Option<&StateDirectory>,
 ) -> Vec<Finding> {
-    vec![version(own_binary, search_path, home), state_directory(state, home), visibility()]
+    let mut state = state_directory(state, home);
+    if state.level == Level::Ok {
+        state = without_home(home).unwrap_or(state);
+    }
+    vec![version(own_binary, search_path, home), state, visibility()]
+}
+
+/// Judges that there is no home directory by the environment, although the system may know one.
+fn without_home(home: Option<&Path>) -> Option<Finding> {
+    let why = match home {
+        Some(home) if home.is_absolute() => return None,
+        Some(home) => format!("HOME is no absolute path ({})", home.shown()),
+        None => "HOME is not set".to_owned(),
+    };
+    let says = format!("{why}, and so no client was examined, and `setup` does not run");
+    Some(Finding::problem(&SUBJECT, "state", says, "set HOME to your home directory"))
 }
 
 fn version(own_binary: &Path, search_path: Option<&OsStr>, home: Option<&Path>) -> Finding {
@@ -160,10 +175,27 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
-    use crate::doctor::finding::Level;
 
     fn state(home: &Path) -> StateDirectory {
         StateDirectory::find(|name| (name == "HOME").then(|| home.into())).unwrap()
+    }
+
+    #[test]
+    fn a_home_that_only_the_system_knows_is_a_problem() {
+        let home = tempfile::tempdir().unwrap();
+        let state = state(home.path());
+        let judged = |home: Option<&Path>| {
+            let found = examine(Path::new("/own"), None, home, Some(&state)).remove(1);
+            (found.check, found.level, found.says)
+        };
+        assert_eq!(judged(Some(home.path())).1, Level::Ok);
+        for (home, words) in
+            [(None, "HOME is not set"), (Some(Path::new("x")), "HOME is no absolute path (x)")]
+        {
+            let (check, level, says) = judged(home);
+            assert_eq!((check, level), ("state", Level::Problem));
+            assert!(says.starts_with(words), "{says}");
+        }
     }
 
     #[test]

@@ -240,8 +240,10 @@ pub(super) fn judge(client: &ExaminedClient, programs: &Programs<'_>) -> Vec<Fin
         is_set_up = true;
         let place = file.place();
         let key = file.key(written);
+        let is_local = matches!(file.scope, Scope::Local { .. });
+        let cause = Some(Cause::Entry { file: file.path.clone(), is_local });
         if let Some(finding) = judge_other((client, &subject), (&place, &key), (entry, &used)) {
-            findings.push(finding);
+            findings.push(finding.with_cause(cause));
             is_taken = true;
             continue;
         }
@@ -256,13 +258,11 @@ pub(super) fn judge(client: &ExaminedClient, programs: &Programs<'_>) -> Vec<Fin
             let (says, remedy) = words_of(&fault, entry, &key);
             let says = format!("the entry `bridge` in {place} {says}");
             let remedy = remedy.unwrap_or_else(|| format!("remove {key}, then {set_up}"));
-            findings.push(Finding::problem(&subject, "entry", says, remedy));
+            findings.push(Finding::problem(&subject, "entry", says, remedy).with_cause(cause));
         } else {
             leads_nowhere |= !is_executable;
             let judged = judge_command_line((client, &subject), file, (written, &used), programs);
-            let is_local = matches!(file.scope, Scope::Local { .. });
-            let cause = Cause::Entry { file: file.path.clone(), is_local };
-            findings.push(judged.with_cause(Some(cause)));
+            findings.push(judged.with_cause(cause));
         }
         findings.extend(judge_limit((client.name, &subject), &key, written, entry));
     }

@@ -65,6 +65,7 @@ pub(super) const CLIENT: Client = Client {
     }),
     variables: VariableForms::Environment { bare: false, defaults: true },
     switches: switches::of_claude_code,
+    leaves_out: Some(switches::left_out_by_claude_code),
 };
 
 /// What Claude Code 2.1.329 reads in all of its files.

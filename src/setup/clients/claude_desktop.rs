@@ -19,6 +19,7 @@ pub(super) const CLIENT: Client = Client {
     local: None,
     variables: VariableForms::Unseen,
     switches: |_| Vec::new(),
+    leaves_out: None,
 };
 
 /// Its errors about this file are those of `JSON.parse`. Whether it takes comments or a mark out before is not known.

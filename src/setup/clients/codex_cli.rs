@@ -27,6 +27,7 @@ pub(super) const CLIENT: Client = Client {
     local: None,
     variables: VariableForms::None,
     switches: switches::of_codex,
+    leaves_out: None,
 };
 
 fn servers(path: PathBuf, server: &Server) -> ClientFile {

@@ -19,4 +19,5 @@ pub(super) const CLIENT: Client = Client {
     local: None,
     variables: VariableForms::Editor,
     switches: |_| Vec::new(),
+    leaves_out: None,
 };

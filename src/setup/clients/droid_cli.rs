@@ -21,6 +21,7 @@ pub(super) const CLIENT: Client = Client {
     local: None,
     variables: VariableForms::None,
     switches: switches::of_droid,
+    leaves_out: None,
 };
 
 /// What Droid 0.215 reads. It shows no error for anything else, and no servers.

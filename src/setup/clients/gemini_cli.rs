@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::gemini_trust::TrustFiles;
+use super::folder_trust::{TrustFiles, TrustReading};
 use crate::setup::edits::entry_variables::VariableForms;
 use crate::setup::edits::json_reader::JsonReader;
 use crate::setup::installed_plugin::{EXTENSION, PluginPlace};
@@ -29,12 +29,14 @@ pub(super) const CLIENT: Client = Client {
         let files = TrustFiles {
             settings: directory(places).join("settings.json"),
             rules: rules.unwrap_or_else(|| directory(places).join("trustedFolders.json")),
+            reading: TrustReading::Gemini,
         };
         files.trust(folder)
     }),
     local: None,
     variables: VariableForms::Environment { bare: true, defaults: true },
     switches: switches::of_gemini_cli,
+    leaves_out: None,
 };
 
 /// What Gemini CLI 0.61 reads.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::folder_trust::{TrustFiles, TrustReading};
 use crate::setup::edits::entry_variables::VariableForms;
 use crate::setup::edits::json_reader::JsonReader;
 use crate::setup::installed_plugin::{EXTENSION, PluginPlace};
@@ -20,10 +21,19 @@ pub(super) const CLIENT: Client = Client {
     for_project: |project, server| {
         vec![in_project(settings(project.join(".qwen/settings.json"), server))]
     },
-    folder_trust: None,
+    folder_trust: Some(|places, folder| {
+        let rules = places.moved_to("QWEN_CODE_TRUSTED_FOLDERS_PATH");
+        let files = TrustFiles {
+            settings: directory(places).join("settings.json"),
+            rules: rules.unwrap_or_else(|| directory(places).join("trustedFolders.json")),
+            reading: TrustReading::Qwen,
+        };
+        files.trust(folder)
+    }),
     local: None,
     variables: VariableForms::Environment { bare: true, defaults: false },
     switches: switches::of_qwen_code,
+    leaves_out: None,
 };
 
 /// What Qwen Code 0.24 reads.

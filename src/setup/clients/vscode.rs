@@ -23,4 +23,5 @@ pub(super) const CLIENT: Client = Client {
     local: None,
     variables: VariableForms::Editor,
     switches: |_| Vec::new(),
+    leaves_out: None,
 };

@@ -20,6 +20,7 @@ pub(super) const CLIENT: Client = Client {
     local: None,
     variables: VariableForms::Unseen,
     switches: switches::of_zed,
+    leaves_out: None,
 };
 
 /// Unlike other desktop programs, Zed uses the same directory on a Mac.

@@ -217,15 +217,16 @@ pub fn are_unknown_kinds(fields: &[String], entry: &Value) -> bool {
 const LIMITS: [&str; 3] = ["timeout", "tool_timeout_sec", "startup_timeout_sec"];
 
 /// Returns the fields of an entry, besides its command line, that setup does not write, or not so. Numbers may differ: users tune them.
-/// What says that the server is a process changes nothing, and neither does a limit in time.
+/// What says that the server is a process changes nothing, and neither does a limit in time, which may be wrong where the client has one.
 pub fn further_fields(entry: &Value, expected: &Value) -> Vec<String> {
     let is_ours = |key: &str, value: &Value| {
         ["command", "args"].contains(&key)
             || KINDS.contains(&key) && value == PROCESS
             || LIMITS.contains(&key) && value.is_number()
-            || expected
-                .get(key)
-                .is_some_and(|ours| value == ours || (value.is_number() && ours.is_number()))
+            || expected.get(key).is_some_and(|ours| {
+                let may_differ = value.is_number() || LIMITS.contains(&key);
+                value == ours || (may_differ && ours.is_number())
+            })
     };
     let fields = entry.as_object().into_iter().flatten();
     fields.filter(|(key, value)| !is_ours(key, value)).map(|(key, _)| key.clone()).collect()

@@ -5,15 +5,17 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::entry_values::{JudgedFields, Least, number_in, of_values};
+use super::entry_values::{JudgedFields, Least, number_in, of_values, wrong_value};
 use super::find_switches::{hooks_off, quoted_word, setting_in, texts};
 use super::name_pattern::fits;
 use crate::domain::limits::NAMED_IN_CLIENT_FILE;
 use crate::domain::text::counted::counted;
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::setup::config_file::ConfigFile;
-use crate::setup::edits::config_edit::key_of;
-use crate::setup::known_client::{EntryInUse, EntryScope, SERVER, Switch, SwitchEffect};
+use crate::setup::edits::config_edit::{
+    are_unknown_kinds, key_of, named_fields, remote_fields_for,
+};
+use crate::setup::known_client::{EntryInUse, EntryScope, Reason, SERVER, Switch, SwitchEffect};
 
 /// The fields of an entry that can keep it from being started. `cwd` is not used.
 const FIELDS: JudgedFields = JudgedFields {
@@ -72,6 +74,31 @@ pub(in crate::setup) fn of_claude_code(used: &EntryInUse<'_>) -> Vec<Switch> {
     switches.extend(by_start_limit(used, &settings));
     switches.extend(by_hooks(&settings));
     switches
+}
+
+/// Says why Claude Code takes an entry for none, and so uses the next one, if it has one.
+pub(in crate::setup) fn left_out_by_claude_code(used: &EntryInUse<'_>) -> Option<Reason> {
+    let kinds = remote_fields_for(used.client.name, &used.entry);
+    if !kinds.is_empty() && are_unknown_kinds(&kinds, &used.entry) {
+        let setting = setting_in(&used.key, &used.file);
+        let kinds = named_fields(&kinds);
+        return Some(Reason {
+            correction: format!("remove {kinds} from {setting}"),
+            setting: format!("{kinds} of {setting}, which names no kind of server that it knows"),
+        });
+    }
+    let by_settings = || {
+        let mut read = read_settings(used);
+        read.retain(|one| invalid_setting(one).is_none());
+        let found = rejected(&read).map(|(one, setting)| (one.is_managed, setting));
+        let by_user = || Some((false, lists_of_projects(used, REJECTED).into_iter().next()?));
+        let (is_managed, setting) = found.or_else(by_user)?;
+        let whose = if is_managed { "ask whoever manages this machine to " } else { "" };
+        let correction = format!("{whose}remove `{SERVER}` from {setting}");
+        Some(Reason { setting, correction })
+    };
+    let by_settings = || by_settings().filter(|_| used.scope == EntryScope::Project);
+    wrong_value(used, &[used.layer()], FIELDS).or_else(by_settings)
 }
 
 /// Reads all files of settings, those that others override first.
@@ -274,45 +301,50 @@ fn by_managed_servers(used: &EntryInUse<'_>) -> Option<Switch> {
 
 /// Judges the servers that the user has disabled for one project, as `/mcp` does.
 fn disabled_in_projects(used: &EntryInUse<'_>) -> Vec<Switch> {
-    let mut switches = Vec::new();
-    let Some(local) = used.client.local else {
-        return switches;
+    let of_project = (used.scope == EntryScope::Project).then_some(REJECTED);
+    let settings = ["disabledMcpServers"].into_iter().chain(of_project);
+    let settings = settings.flat_map(|list| lists_of_projects(used, list));
+    let off = |setting: String| {
+        let remedy = format!("if the bridge should run, remove `{SERVER}` from {setting}");
+        used.off(&setting, remedy)
     };
-    for directory in used.directories {
-        let Some((file, path)) = local.table_of(used.places, directory) else {
-            continue;
-        };
+    settings.map(off).collect()
+}
+
+/// Returns the lists under a key of projects in the user's own file that name the bridge.
+fn lists_of_projects(used: &EntryInUse<'_>, list: &str) -> Vec<String> {
+    let mut settings = Vec::new();
+    let directories = used.directories.iter();
+    let tables = directories.filter_map(|one| used.client.local?.table_of(used.places, one));
+    for (file, path) in tables {
         let all = used.read(&file).unwrap_or_default();
         let project = path.iter().fold(&all, |value, key| &value[key]);
-        for (list, counts) in [
-            ("disabledMcpServers", true),
-            ("disabledMcpjsonServers", used.scope == EntryScope::Project),
-        ] {
-            if counts && texts(&project[list]).contains(&SERVER) {
-                let key = [&path[..], &[list.to_owned()]].concat();
-                let setting = setting_in(&key_of(&key), &file);
-                let remedy = format!("if the bridge should run, remove `{SERVER}` from {setting}");
-                let switch = used.off(&setting, remedy);
-                // Several directories may be of one project.
-                if !switches.contains(&switch) {
-                    switches.push(switch);
-                }
-            }
+        let setting = setting_in(&key_of(&[&path[..], &[list.to_owned()]].concat()), &file);
+        // Several directories may be of one project.
+        if texts(&project[list]).contains(&SERVER) && !settings.contains(&setting) {
+            settings.push(setting);
         }
     }
-    switches
+    settings
+}
+
+/// The key of the lists that reject entries in a project's `.mcp.json`.
+const REJECTED: &str = "disabledMcpjsonServers";
+
+/// Returns the settings that reject an entry in a project's `.mcp.json`, and names that one.
+fn rejected(settings: &[Settings]) -> Option<(&Settings, String)> {
+    let one = settings.iter().find(|one| texts(&one.value[REJECTED]).contains(&SERVER))?;
+    Some((one, one.named(REJECTED)))
 }
 
 /// Judges the approval of an entry in a project's `.mcp.json`.
 fn not_approved(used: &EntryInUse<'_>, settings: &[Settings]) -> Option<Switch> {
-    let lists = |key: &'static str| move |one: &&Settings| texts(&one.value[key]).contains(&SERVER);
-    if let Some(one) = settings.iter().find(lists("disabledMcpjsonServers")) {
-        let setting = one.named("disabledMcpjsonServers");
+    if let Some((one, setting)) = rejected(settings) {
         return Some(used.off(&setting, one.remedy(&format!("remove `{SERVER}` from {setting}"))));
     }
     let approves_all = |one: &Settings| one.value["enableAllProjectMcpServers"] == true;
     let is_approved = settings.iter().any(approves_all)
-        || settings.iter().any(|one| lists("enabledMcpjsonServers")(&one));
+        || settings.iter().any(|one| texts(&one.value["enabledMcpjsonServers"]).contains(&SERVER));
     // Setup changes nothing of a client if it may not change the file of the entry.
     let opening = || {
         let error = ConfigFile::read(&used.file, used.root).err()?;

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::find_switches::{quoted_word, setting_in};
-use crate::setup::known_client::{EntryInUse, SERVER, Switch};
+use super::find_switches::{Layer, quoted_word, setting_in};
+use crate::setup::known_client::{EntryInUse, SERVER, Switch, SwitchEffect};
 
 /// A file of settings, with its path.
 pub(super) type CodexFile = (Value, PathBuf);
@@ -119,6 +119,31 @@ pub(super) fn wrong_setting(used: &EntryInUse<'_>, files: &[CodexFile]) -> Optio
     let remedy = format!("if the bridge should run, correct or remove {setting}");
     let what = format!("{setting}, which {what}: with it, {TAKES_NOTHING}");
     Some(Switch { unused_file: Some(file.clone()), ..used.off(&what, remedy) })
+}
+
+/// The limit for the start of a server, in seconds, below which a busy machine may not start the bridge in time.
+const LEAST_START: f64 = 5.0;
+
+/// Judges the limit for the start, which Codex also takes in milliseconds. Where it does not start because of one, that is found elsewhere.
+pub(super) fn by_start_limit(used: &EntryInUse<'_>, layers: &[Layer]) -> Option<Switch> {
+    let with = |field: &'static str, of_second: f64| {
+        let (layer, value) =
+            layers.iter().find_map(|layer| Some((layer, layer.entry.get(field)?)))?;
+        Some((layer, field, value.as_f64()? / of_second))
+    };
+    let found = with("startup_timeout_sec", 1.0).or_else(|| with("startup_timeout_ms", 1_000.0));
+    let (layer, field, seconds) =
+        found.filter(|(_, _, seconds)| *seconds > 0.0 && *seconds < LEAST_START)?;
+    let setting = setting_in(&format!("{}.{field}", layer.key), &layer.file);
+    Some(Switch {
+        unused_file: None,
+        effect: SwitchEffect::Partly,
+        says: format!(
+            "{} gives the bridge only {seconds} s to start, because of {setting}",
+            used.client.title
+        ),
+        remedy: format!("remove {setting}"),
+    })
 }
 
 /// Shortens a name, which a repository may have brought.

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::find_switches::{Layer, setting_in};
-use crate::setup::known_client::{EntryInUse, Switch};
+use crate::setup::known_client::{EntryInUse, Reason, Switch};
 
 /// The fields of a client's entry that are judged.
 #[derive(Clone, Copy, Debug, Default)]
@@ -46,6 +46,16 @@ pub(super) fn of_values(
     layers: &[Layer],
     fields: JudgedFields,
 ) -> Option<Switch> {
+    let Reason { setting, correction } = wrong_value(used, layers, fields)?;
+    Some(used.off(&setting, format!("if the bridge should run, {correction}")))
+}
+
+/// Finds a value with which the client does not start the server.
+pub(super) fn wrong_value(
+    used: &EntryInUse<'_>,
+    layers: &[Layer],
+    fields: JudgedFields,
+) -> Option<Reason> {
     let with = |field: &str| layers.iter().find_map(|layer| Some((layer, layer.entry.get(field)?)));
     let cwd = || {
         let (layer, value) = with("cwd").filter(|_| fields.has_cwd)?;
@@ -99,8 +109,8 @@ pub(super) fn of_values(
     };
     let (layer, field, what) = cwd().or_else(env).or_else(limit).or_else(list).or_else(excluded)?;
     let setting = setting_in(&format!("{}.{field}", layer.key), &layer.file);
-    let remedy = format!("if the bridge should run, correct or remove {setting}");
-    Some(used.off(&format!("{setting}, which {what}"), remedy))
+    let correction = format!("correct or remove {setting}");
+    Some(Reason { setting: format!("{setting}, which {what}"), correction })
 }
 
 /// Judges what the project has under the bridge's name without a program or an address, such as a list of tools alone: it is not added to
@@ -119,7 +129,7 @@ pub(super) fn replaced_in_project(used: &EntryInUse<'_>) -> Option<Switch> {
 }
 
 /// Says whether a value counts as none in JavaScript.
-pub(super) fn is_nothing(value: &Value) -> bool {
+pub(in crate::setup) fn is_nothing(value: &Value) -> bool {
     let is_zero = value.as_f64().is_some_and(|number| number == 0.0);
     value.is_null() || *value == Value::Bool(false) || value == "" || is_zero
 }

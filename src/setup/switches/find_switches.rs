@@ -14,7 +14,8 @@ use crate::setup::edits::config_edit::names_bridge;
 use crate::setup::edits::entry_variables::{Values, expand_settings};
 use crate::setup::edits::{edit_json, edit_toml};
 use crate::setup::known_client::{
-    Client, ClientFile, EntryInUse, EntryScope, Places, SERVER, Server, Switch, SwitchEffect,
+    Client, ClientFile, EntryInUse, EntryScope, FolderTrust, Places, SERVER, Server, Switch,
+    SwitchEffect,
 };
 use crate::setup::written_entry;
 
@@ -62,23 +63,49 @@ fn find_in(
     directories: &[PathBuf],
     values: Values<'_>,
 ) -> Vec<Switch> {
-    let expand = |entry| expand_settings(entry, client.variables, values);
-    let Some(found) = entry_in_use(client, places, session, directories, expand) else {
-        return Vec::new();
+    let found = entry_in_use(client, places, session, directories, values);
+    found.map(|(used, _)| (client.switches)(&used)).unwrap_or_default()
+}
+
+/// An entry that a client leaves out, because it has the bridge from elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntryLeftOut {
+    /// The keys that lead to it, and its file.
+    pub key: String,
+    pub file: PathBuf,
+    /// Whether it is for one project alone, from the user's own file.
+    pub is_local: bool,
+    pub says: String,
+    pub remedy: String,
+}
+
+/// Finds the entries that a client leaves out in all sessions that `find` judges.
+pub fn left_out(
+    client: &Client,
+    places: &Places,
+    project: Option<&Path>,
+    directories: &[PathBuf],
+    values: Values<'_>,
+) -> Vec<EntryLeftOut> {
+    let of_session = |session: Option<&Session>, around: &[PathBuf]| {
+        let found = entry_in_use(client, places, session, around, values);
+        found.map(|(used, left_out)| ((used.file, used.key), left_out)).unwrap_or_default()
     };
-    let (file, (entry, key), scope) = found;
-    let used = EntryInUse {
-        client,
-        places,
-        project: session.map(|session| session.directory.as_path()),
-        root: session.map(|session| session.root.as_path()),
-        directories,
-        entry,
-        key,
-        file: file.path,
-        scope,
+    let found: Vec<_> = match project {
+        None => vec![of_session(None, directories)],
+        Some(project) => sessions(project, directories)
+            .iter()
+            .map(|session| of_session(Some(session), std::slice::from_ref(&session.directory)))
+            .collect(),
     };
-    (client.switches)(&used)
+    let mut all: Vec<EntryLeftOut> = Vec::new();
+    for one in found.iter().flat_map(|(_, left_out)| left_out) {
+        let is_used = found.iter().any(|((file, key), _)| *file == one.file && *key == one.key);
+        if !is_used && !all.contains(one) {
+            all.push(one.clone());
+        }
+    }
+    all
 }
 
 /// Says whether what a project's file has under the bridge's name without a program is judged here: the client puts it together with the
@@ -87,14 +114,48 @@ pub fn judges_partial_entry(client: &str) -> bool {
     ["codex", "gemini", "qwen", "droid"].contains(&client)
 }
 
-/// Finds the entry that takes precedence.
-fn entry_in_use(
-    client: &Client,
-    places: &Places,
-    session: Option<&Session>,
-    directories: &[PathBuf],
-    expand: impl Fn(Value) -> Value,
-) -> Option<(ClientFile, (Value, String), EntryScope)> {
+/// Finds the entry that a client uses, and those before it that it leaves out. If it leaves all out, the first is the one to mend.
+fn entry_in_use<'a>(
+    client: &'a Client,
+    places: &'a Places,
+    session: Option<&'a Session>,
+    directories: &'a [PathBuf],
+    values: Values<'_>,
+) -> Option<(EntryInUse<'a>, Vec<EntryLeftOut>)> {
+    let mut entries = entries(client, places, session, directories, values);
+    let mut reasons = Vec::new();
+    if let Some(leaves_out) = client.leaves_out {
+        reasons.extend(entries.iter().map_while(leaves_out));
+    }
+    if reasons.len() == entries.len() {
+        return entries.into_iter().next().map(|first| (first, Vec::new()));
+    }
+    let used = entries.swap_remove(reasons.len());
+    let left_out = entries.into_iter().zip(reasons).map(|(entry, reason)| EntryLeftOut {
+        says: format!(
+            "{} takes the bridge from {} and not from {}, because of {}",
+            client.title,
+            used.file.shown(),
+            entry.file.shown(),
+            reason.setting
+        ),
+        remedy: format!("if it should take that of {}, {}", entry.file.shown(), reason.correction),
+        is_local: entry.scope == EntryScope::Local,
+        key: entry.key,
+        file: entry.file,
+    });
+    let left_out = left_out.collect();
+    Some((used, left_out))
+}
+
+/// Finds the entries of a client for the bridge, those that take precedence first.
+fn entries<'a>(
+    client: &'a Client,
+    places: &'a Places,
+    session: Option<&'a Session>,
+    directories: &'a [PathBuf],
+    values: Values<'_>,
+) -> Vec<EntryInUse<'a>> {
     // Only the places of the entries count here, not what setup would write.
     let server = Server { program: SERVER.to_owned() };
     let mut files = Vec::new();
@@ -115,12 +176,23 @@ fn entry_in_use(
         Some((file, Some(session.root.as_path()), EntryScope::User))
     });
     files.extend(shared);
-    files.into_iter().find_map(|(file, project, scope)| {
+    let expand = |entry| expand_settings(entry, client.variables, values);
+    let read = files.into_iter().filter_map(|(file, project, scope)| {
         let text = ConfigFile::look(&file.path, project).ok()?.text?;
         let written = written_entry::look(&text, &file.edits).ok()?;
-        let entry = written.entry.map(&expand).filter(names_bridge)?;
-        Some((file, (entry, written.key), scope))
-    })
+        Some(EntryInUse {
+            client,
+            places,
+            project: session.map(|session| session.directory.as_path()),
+            root: session.map(|session| session.root.as_path()),
+            directories,
+            entry: written.entry.map(expand).filter(names_bridge)?,
+            key: written.key,
+            file: file.path,
+            scope,
+        })
+    });
+    read.collect()
 }
 
 /// What a file has under the bridge's name.
@@ -132,10 +204,15 @@ pub(super) struct Layer {
 }
 
 impl EntryInUse<'_> {
-    /// Reads a JSON file of the client; none if there is none, or if it cannot be read.
+    /// Reads a JSON file of the client; none if there is none, or if it or the client cannot read it: such a file switches nothing off.
     pub(super) fn read(&self, file: &Path) -> Option<Value> {
         let project = self.root.filter(|root| file.starts_with(root));
         let text = ConfigFile::look(file, project).ok()?.text?;
+        // A client reads all of its files in the same way.
+        self.files_of_user()
+            .first()
+            .is_none_or(|first| first.check_readable(&text).is_ok())
+            .then_some(())?;
         edit_json::value_at(&text, &[]).ok().flatten()
     }
 
@@ -149,6 +226,12 @@ impl EntryInUse<'_> {
     /// Returns the entry in use, as a layer of settings.
     pub(super) fn layer(&self) -> Layer {
         Layer { file: self.file.clone(), key: self.key.clone(), entry: self.entry.clone() }
+    }
+
+    /// Says whether the client trusts the directory of the session.
+    pub(super) fn is_folder_trusted(&self) -> bool {
+        let judged = self.client.folder_trust.zip(self.project);
+        judged.is_none_or(|(trust, folder)| trust(self.places, folder) == FolderTrust::Trusted)
     }
 
     /// Returns the project's files that the session reads, each with its directory, the nearest first.

@@ -10,7 +10,10 @@ use super::gemini_policies::{Settings, by_policies, gemini_names};
 use super::name_pattern::fits_with_marks;
 use super::qwen_approvals::by_approval;
 use super::tool_lists::{EntryFields, of_entry};
+use crate::domain::limits::CLIENT_WORD_CHARS;
 use crate::domain::text::shown_path::ShownPath as _;
+use crate::domain::text::visible_letters::beginning;
+use crate::setup::edits::config_edit::key_of;
 use crate::setup::known_client::{EntryInUse, SERVER, Switch, SwitchEffect};
 
 /// The lists of tools in an entry. Neither client has a field there that turns the server off.
@@ -59,7 +62,29 @@ pub(in crate::setup) fn of_gemini_cli(used: &EntryInUse<'_>) -> Vec<Switch> {
     switches.extend(by_core_tools(used, &settings));
     switches.extend(by_policies(used, &directory.join("policies"), &settings));
     switches.extend(by_hooks(&settings, &["hooksConfig", "enabled"], false));
+    switches.extend(settings.iter().filter_map(|settings| ends_sessions(used, settings)));
     switches
+}
+
+/// Finds a value with which each session of Gemini CLI ends at its beginning. Only two of them are known, and of a project's file they
+/// count only if the folder is trusted.
+fn ends_sessions(used: &EntryInUse<'_>, (settings, file): &Settings) -> Option<Switch> {
+    let mut servers = settings["mcpServers"].as_object().into_iter().flatten();
+    let server = servers.find(|(_, server)| server.is_null()).map(|(name, _)| name);
+    let (key, what) = if let Some(server) = server {
+        (key_of(&["mcpServers".to_owned(), server.clone()]), "is `null`")
+    } else if settings["context"]["fileName"].is_number() {
+        ("context.fileName".to_owned(), "is a number")
+    } else {
+        return None;
+    };
+    let is_read = used.root.is_none_or(|root| !file.starts_with(root)) || used.is_folder_trusted();
+    let key = beginning(&key, CLIENT_WORD_CHARS);
+    let setting = setting_in(&key, file);
+    let remedy = format!("if the bridge should run, correct or remove {setting}");
+    is_read.then(|| {
+        used.off(&format!("{setting}, which {what}: with it, each session ends at once"), remedy)
+    })
 }
 
 /// As Qwen Code 0.24 decides it: names are patterns, and an empty list of allowed servers allows none.
@@ -76,8 +101,9 @@ pub(in crate::setup) fn of_qwen_code(used: &EntryInUse<'_>) -> Vec<Switch> {
     switches.extend(of_values(used, &[used.layer()], values));
     let names = |item: &str, tool: &str| item.trim() == format!("mcp__{SERVER}__{tool}");
     switches.extend(by_excluded_tools(used, &settings, "disabled", names));
-    // What is off asks nobody.
-    if !switches.iter().any(|one| one.effect == SwitchEffect::Off) {
+    // What is off asks nobody, and of a folder that it does not trust it reads nothing that could be approved.
+    let is_off = switches.iter().any(|one| one.effect == SwitchEffect::Off);
+    if !is_off && used.is_folder_trusted() {
         switches.extend(by_approval(used, &directory));
     }
     switches.extend(by_hooks(&settings, &["disableAllHooks"], true));

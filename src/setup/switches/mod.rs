@@ -13,8 +13,9 @@ mod qwen_approvals;
 mod session_files;
 mod tool_lists;
 
-pub(in crate::setup) use self::claude_switches::of_claude_code;
-pub use self::find_switches::{find, judges_partial_entry};
+pub(in crate::setup) use self::claude_switches::{left_out_by_claude_code, of_claude_code};
+pub(in crate::setup) use self::entry_values::is_nothing;
+pub use self::find_switches::{EntryLeftOut, find, judges_partial_entry, left_out};
 pub(in crate::setup) use self::gemini_switches::{of_gemini_cli, of_qwen_code};
 pub use self::session_files::{directories_read, shared_file};
 pub(in crate::setup) use self::tool_lists::{of_codex, of_droid, of_zed};

@@ -11,6 +11,7 @@ use crate::setup::edits::entry_variables::Values;
 use crate::setup::known_client::{Places, Switch, SwitchEffect};
 
 mod approvals;
+mod left_out;
 mod wrong_values;
 
 /// A home directory and a project in it.

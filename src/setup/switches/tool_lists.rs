@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::codex_settings::wrong_setting;
+use super::codex_settings::{by_start_limit, wrong_setting};
 use super::entry_values::{JudgedFields, Least, is_nothing, of_values, replaced_in_project};
 use super::find_switches::{Layer, setting_in, texts};
 use crate::domain::limits::CLIENT_WORD_CHARS;
@@ -56,6 +56,7 @@ pub(in crate::setup) fn of_codex(used: &EntryInUse<'_>) -> Vec<Switch> {
     let mut switches = of_layers(used, &layers, fields);
     switches.extend(of_values(used, &layers, CODEX_VALUES));
     switches.extend(replaced_arguments(used, &layers));
+    switches.extend(by_start_limit(used, &layers));
     let read = |file: ClientFile| Some((used.read_toml(&file.path)?, file.path));
     switches.extend(wrong_setting(used, &files.into_iter().filter_map(read).collect::<Vec<_>>()));
     switches

@@ -13,6 +13,9 @@ const LIMITS: [&str; 2] = ["timeout", "tool_timeout_sec"];
 /// The clients that also take a text that is a number.
 const TAKE_TEXTS: [&str; 2] = ["gemini", "qwen"];
 
+/// The clients whose own limit is longer than the longest wait of a tool: without one in the entry, none was cut off.
+const WAIT_LONG: [&str; 4] = ["claude-code", "codex", "gemini", "qwen"];
+
 /// Judges the client's limit for one call, if setup would set one.
 pub(super) fn judge_limit(
     (client, subject): (&str, &Subject),
@@ -40,9 +43,11 @@ pub(super) fn judge_limit(
                 None => format!("`{key}` is {value}, which is no limit for the waits of a tool"),
             }
         }
+        (None, _) if WAIT_LONG.contains(&client) => return None,
         (None, _) => format!("`{key}` is not set, so long waits may be cut off"),
     };
-    let remedy = format!("set `{key}` of {place} to {expected}");
+    let or = if WAIT_LONG.contains(&client) { ", or remove it" } else { "" };
+    let remedy = format!("set `{key}` of {place} to {expected}{or}");
     Some(Finding::note(subject, "timeout", says).with_remedy(remedy))
 }
 
@@ -65,7 +70,7 @@ mod tests {
             (json!("150000"), [Some("no limit"), None]),
             (json!("60000"), [Some("no limit"), Some("shorter")]),
             (json!("x"), [Some("no limit"); 2]),
-            (json!(null), [Some("null, which is no limit"), Some("not set")]),
+            (json!(null), [Some("null, which is no limit"), None]),
         ] {
             let entry = json!({ "timeout": value });
             for (client, expected) in
@@ -79,5 +84,27 @@ mod tests {
                 assert!(is_expected, "{client}: {value}: {found:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_limit_is_missed_only_where_the_client_has_no_longer_one_of_its_own() {
+        let subject = Subject::Client("x".to_owned());
+        let judge = |client: &str, key: &str, entry: &Value| {
+            let expected = Some(json!({ key: 150_000 }));
+            let written = Written { expected, ..Written::default() };
+            judge_limit((client, &subject), "f", &written, entry)
+        };
+        for client in WAIT_LONG {
+            for key in LIMITS {
+                assert_eq!(judge(client, key, &json!({})), None, "{client}");
+            }
+        }
+        let missed = judge("zed", "timeout", &json!({})).unwrap();
+        assert!(missed.says.contains("not set"), "{missed:?}");
+        let remedy =
+            |client: &str| judge(client, "timeout", &json!({ "timeout": 5 })).unwrap().remedy;
+        assert_eq!(remedy("zed").as_deref(), Some("set `timeout` of f to 150000"));
+        let expected = "set `timeout` of f to 150000, or remove it";
+        assert_eq!(remedy("gemini").as_deref(), Some(expected));
     }
 }

@@ -257,7 +257,7 @@ fn a_limit_that_is_too_short_has_the_key_and_the_file_in_its_remedy() {
     let short = json!({ "command": "/own/cli-team-bridge", "timeout": 60_000 });
     let findings = judged(vec![servers(Some(short))]);
     assert_eq!(findings[1].says, "`timeout` is 60000, shorter than the longest wait of a tool");
-    let remedy = "set `timeout` of `servers.bridge` in /f.json to 150000";
+    let remedy = "set `timeout` of `servers.bridge` in /f.json to 150000, or remove it";
     assert_eq!(findings[1].remedy.as_deref(), Some(remedy));
 }
 

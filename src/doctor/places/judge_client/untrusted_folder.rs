@@ -40,7 +40,8 @@ pub(super) fn judge_trust(
         FolderTrust::Undecided | FolderTrust::Trusted => " yet",
     };
     let says = format!("{title} does not trust {directory}{yet}, and starts no MCP servers there");
+    let command = if program == "qwen" { "/trust" } else { "/permissions" };
     Finding::note(subject, "trust", says).with_remedy(format!(
-        "start `{program}` in {directory} and trust the folder when it asks; if it does not ask, type /permissions there"
+        "start `{program}` in {directory} and trust the folder when it asks; if it does not ask, type {command} there"
     ))
 }

@@ -93,3 +93,18 @@ fn what_a_project_brings_waits_for_the_approval_of_qwen_code() {
     let (effect, says, _) = &user.says()[0];
     assert!(*effect == SwitchEffect::Off && says.contains("~/p/.mcp.json, which takes the place"));
 }
+
+#[test]
+fn nothing_is_to_be_approved_in_a_folder_that_qwen_code_does_not_trust() {
+    let user = User::of("qwen");
+    let trust = |on: bool| {
+        let settings = json!({ "security": { "folderTrust": { "enabled": on } } });
+        user.write(".qwen/settings.json", &settings.to_string());
+    };
+    user.write("p/.qwen/settings.json", &servers(&json!({})));
+    user.write(".qwen/trustedFolders.json", r#"{ "@P": "DO_NOT_TRUST" }"#);
+    trust(false);
+    assert_eq!(user.find().len(), 1);
+    trust(true);
+    assert_eq!(user.find(), [], "`qwen mcp approve` changes nothing there");
+}

@@ -370,3 +370,69 @@ fn codex_reads_no_entry_of_a_project_that_the_user_does_not_trust() {
         assert!(expected.map_or(found.is_empty(), fits), "{of_user}: {found:?}");
     }
 }
+
+#[test]
+fn a_file_that_the_client_cannot_read_switches_nothing_off() {
+    let check = |client: &'static str, entry: &str, file: &str, off: &str| {
+        let user = User::of(client);
+        user.write(entry, &servers(&json!({})));
+        user.write(file, off);
+        assert_eq!(user.find().len(), 1, "{client}");
+        user.write(file, &format!("{off},"));
+        assert_eq!(user.find(), [], "{client}");
+        user.write(file, &format!("// mine\n{off}"));
+        // Claude Code reads no comments.
+        assert_eq!(user.find().len(), usize::from(client != "claude-code"), "{client}");
+    };
+    let denied = r#"{ "permissions": { "deny": ["mcp__bridge"] } }"#;
+    check("claude-code", ".claude.json", SETTINGS, denied);
+    let excluded = r#"{ "mcp": { "excluded": ["bridge"] } }"#;
+    check("gemini", ".gemini/settings.json", "p/.gemini/settings.json", excluded);
+}
+
+/// As Gemini CLI 0.61 was seen to do it.
+#[test]
+fn some_values_end_each_session_of_gemini_cli() {
+    let user = User::of("gemini");
+    let settings = |other: Value, context: Value| {
+        let all = json!({ "mcpServers": { "o": other, "bridge": entry(&json!({})) }, "context": context });
+        user.write(".gemini/settings.json", &all.to_string());
+        user.says()
+    };
+    assert_eq!(settings(json!({ "command": "x" }), json!({ "fileName": "x" })), []);
+    for (found, key, what) in [
+        (settings(json!(null), json!({})), "mcpServers.o", "is `null`"),
+        (settings(json!({}), json!({ "fileName": 5 })), "context.fileName", "is a number"),
+    ] {
+        let [(effect, says, remedy)] = &found[..] else { panic!("{found:?}") };
+        let named = format!("`{key}` in ~/.gemini/settings.json");
+        assert_eq!(*effect, SwitchEffect::Off);
+        assert!(says.contains(&format!("{named}, which {what}: with it,")), "{says}");
+        assert!(remedy.contains(&named), "{remedy}");
+    }
+    // The project's file is read only in a trusted folder.
+    settings(json!({}), json!({}));
+    user.write("p/.gemini/settings.json", r#"{ "mcpServers": { "o": null } }"#);
+    assert_eq!(user.find(), []);
+    user.write(".gemini/trustedFolders.json", r#"{ "@P": "TRUST_FOLDER" }"#);
+    assert_eq!(user.find().len(), 1);
+}
+
+#[test]
+fn codex_may_give_the_bridge_too_little_time_to_start() {
+    let user = User::of("codex");
+    let check = |field: &str, expected: Option<&str>| {
+        let entry = format!("command = '{COMMAND}'\nargs = ['orchestrator']\n{field}\n");
+        user.write(".codex/config.toml", &format!("[mcp_servers.bridge]\n{entry}"));
+        let found = user.says();
+        let Some(expected) = expected else { return assert_eq!(found, [], "{field}") };
+        let [(effect, says, _)] = &found[..] else { panic!("{field}: {found:?}") };
+        assert_eq!(*effect, SwitchEffect::Partly, "{field}");
+        assert!(says.contains(expected), "{field}: {says}");
+    };
+    check("startup_timeout_sec = 10", None);
+    check("startup_timeout_ms = 5000", None);
+    check("startup_timeout_sec = 0.001", Some("only 0.001 s to start"));
+    let file = "`mcp_servers.bridge.startup_timeout_ms` in ~/.codex/config.toml";
+    check("startup_timeout_ms = 1", Some(file));
+}

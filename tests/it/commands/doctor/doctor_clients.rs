@@ -31,11 +31,10 @@ async fn a_client_whose_entry_leads_nowhere_is_named_and_one_without_an_entry_no
         "`/gone/cli-team-bridge`, which does not exist",
         &format!("run `{set_up}`, which sets its program to `{own}`"),
     );
-    check(&report, ("claude-code", "timeout"), "note", "not set", "150000");
     let of_client = |one: &&Value| one["subject"] == "client" && one["name"] == "claude-code";
     let findings = report["findings"].as_array().unwrap().iter().filter(of_client);
     let checks: Vec<_> = findings.map(|one| one["check"].as_str().unwrap()).collect();
-    assert_eq!(checks, ["entry", "timeout"], "{report:#}");
+    assert_eq!(checks, ["entry"], "{report:#}");
     check(&report, ("codex", "entry"), "note", "does not know the bridge", "setup --client codex");
     // What the remedy names is what mends it.
     let (is_done, said) = setup(&stage, &["--client", "claude-code", "--yes"]).await;
@@ -124,7 +123,6 @@ async fn an_entry_for_one_project_is_seen_there_and_its_scope_is_named() {
     assert_eq!(code, Some(1));
     check(&report, ("claude-code", "entry"), "problem", "which does not exist", "claude-code");
     check(&report, ("claude-code", "entry"), "problem", &scope, "mcp remove bridge -s local");
-    check(&report, ("claude-code", "timeout"), "note", "not set", "150000");
     write(stage.project(), env!("CARGO_BIN_EXE_cli-team-bridge"));
     let (_, report) = examined(&stage, &["--no-start"]).await;
     check(&report, ("claude-code", "entry"), "ok", &scope, "");
