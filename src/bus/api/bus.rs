@@ -90,7 +90,7 @@ impl Bus {
         let before =
             if unsettled.is_empty() { None } else { unsettled.take(&Act::of(by, &operation)) };
         let id = before.unwrap_or_else(random_ids::command);
-        let same = operation.clone();
+        let same = Box::new(operation.clone());
         let outcome = self.submit_as(id, by, received, operation).await;
         let is_unknown = matches!(outcome, Err(BusError::Log(LogError::OutcomeUnknown { .. })));
         match outcome {
@@ -298,7 +298,7 @@ mod tests {
             }));
             let bus = Bus::open(Box::new(faults.before(store.log()))).unwrap();
             let (ann, _ben) = (bus.join_peer("ann").await, bus.join_peer("ben").await);
-            let send = async |text: &str| {
+            let tell = async |text: &str| {
                 let mut call = ann.call();
                 let sent = call.send("ben".to_owned(), text.to_owned(), None).await;
                 call.answered().await;
@@ -307,14 +307,14 @@ mod tests {
             let unread = || bus.look(|state| state.unread(&Name::parse("ben").unwrap()).count());
             let before = unread();
             faults.fail(point, 1, 1, Fault::OutcomeUnknown);
-            let unknown = send("one").await.unwrap_err();
+            let unknown = tell("one").await.unwrap_err();
             assert!(unknown.to_string().starts_with("it is unknown whether"), "{unknown}");
             passed.fetch_add(2 * wait_times::DOUBLE_MS, Ordering::Relaxed);
-            let sent = send("one").await.unwrap();
+            let sent = tell("one").await.unwrap();
             assert_eq!(unread(), before + 1, "{point:?}");
             // What is known to have happened is done again when it is asked for again.
             passed.fetch_add(2 * wait_times::DOUBLE_MS, Ordering::Relaxed);
-            let another = send("one").await.unwrap();
+            let another = tell("one").await.unwrap();
             assert_ne!(sent.id, another.id);
             assert_eq!(unread(), before + 2);
         }

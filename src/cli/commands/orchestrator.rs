@@ -120,7 +120,7 @@ pub(crate) fn run(arguments: OrchestratorArguments) -> Result<(), Failure> {
     serve_mcp::run_team(async move || {
         signal_policy::obey(async move |stop| {
             let introduction = Introduction { watch, trouble, project_is_known, pushing };
-            lead(Arc::new(place), project, introduction, Ending { adopts, stop }).await
+            Box::pin(lead(Arc::new(place), project, introduction, Ending { adopts, stop })).await
         })
         .await
     })

@@ -152,7 +152,7 @@ async fn an_older_page_has_the_last_words_about_a_message() {
     };
     let resolve = async |id: MessageId, summary: &str| {
         let mut call = ben.call();
-        let (ids, status) = (vec![id.to_string()], Acknowledgement::Resolved);
+        let (ids, status) = (vec![id], Acknowledgement::Resolved);
         call.acknowledge(ids, status, Some(summary.to_owned())).await.unwrap();
         call.answered().await;
     };
