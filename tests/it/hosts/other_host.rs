@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
 
 use super::two_machines::command;
+use crate::web::gate::sign_in;
+use crate::web::http_client::WebServer;
 use crate::support::{DEADLINE, Member, Stage, of_name, postgres_server};
 
 /// Agents of the other machine: they write, ask, or hang.
@@ -82,6 +84,17 @@ fn has_made(project: &Path) -> bool {
     project.join("made.txt").exists()
 }
 
+/// Checks that the page of a task which ran on another host shows no differences of files that are here. Both hosts of a test have the
+/// name of its machine.
+async fn check_page_asks_no_git_here(here: &Stage, task: &str) {
+    let web = WebServer::start(here, &[]).await;
+    let browser = sign_in(&web).await;
+    let page = web.get(&browser.at(&format!("task-{task}")), &browser.cookie).await;
+    assert!(page.body.contains("The files are in another checkout, on a machine"), "{page:?}");
+    assert!(!page.body.contains("id=\"diff-0\""), "{page:?}");
+    web.end().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_is_started_on_another_machine_where_its_user_offers_that() {
     let Some(server) = tokio::task::block_in_place(postgres_server::shared) else {
@@ -113,6 +126,7 @@ async fn an_agent_is_started_on_another_machine_where_its_user_offers_that() {
     assert_eq!(ended, (&json!("done"), &json!("written")), "{result}");
     assert!(result["host"].is_string() && result["files"].is_array(), "{result}");
     assert!(has_made(there.project()) && !has_made(here.project()));
+    check_page_asks_no_git_here(&here, result["task_id"].as_str().unwrap()).await;
     let told = host.says("Started `far` (scripted) for `orchestrator`").await;
     assert!(told.ends_with(result["task_id"].as_str().unwrap()), "{told}");
     // It is a member like any other: more work needs no `host`.

@@ -445,6 +445,7 @@ pub(super) fn extra() -> Extra {
             diff: Ok(diff.to_owned()),
             is_cut: false,
         }],
+        elsewhere: None,
         prompts: vec![StepPrompt {
             workflow: "wf-1".to_owned(),
             step: "publish".to_owned(),
