@@ -22,9 +22,30 @@ pub enum PlacementRefusal {
         "{limit} tasks wait for hosts to start their agents, which is the limit: try again later"
     )]
     TooMany { limit: usize },
+    /// A message to the bridge of a host.
+    #[error("`{name}` starts agents for others and reads no messages: {}", instead(.name, .readers))]
+    ReadsNothing {
+        name: Name,
+        /// The members to write to instead, for a sentence; empty if there are none.
+        readers: String,
+    },
     /// It was taken up or refused, or whoever asked has left or waits no longer.
     #[error("`{id}` no longer waits for a host")]
     Over { id: TaskId },
+}
+
+impl PlacementRefusal {
+    /// Refuses a message to the bridge of a host. It names agents that the bridge runs, and whoever leads.
+    pub(in crate::bus::rules) fn reads_nothing(
+        name: Name,
+        agents: &[&Name],
+        lead: Option<&Name>,
+    ) -> Self {
+        let agents = agents.iter().map(|agent| format!("its agent `{agent}`"));
+        let lead = lead.map(|lead| format!("`{lead}`, which leads"));
+        let readers = listed(&agents.chain(lead).collect::<Vec<_>>(), "or");
+        Self::ReadsNothing { name, readers }
+    }
 }
 
 /// Others have written the names.
@@ -36,4 +57,10 @@ fn machines(whom: &[String]) -> String {
 fn offered(profiles: &[Name]) -> String {
     let profiles: Vec<_> = profiles.iter().map(|profile| format!("`{profile}`")).collect();
     listed(&profiles, "and")
+}
+
+/// Says what to do instead of writing to the bridge of a host.
+fn instead(name: &Name, readers: &str) -> String {
+    let start = format!("assign_task with `{name}` as `host` starts an agent there");
+    if readers.is_empty() { start } else { format!("write to {readers}; {start}") }
 }

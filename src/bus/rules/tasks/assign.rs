@@ -21,7 +21,11 @@ pub(in crate::bus::rules) fn assign(
     let agent = writer.session(session)?;
     if agent.kind != MemberKind::Agent {
         let (name, kind) = (agent.name.clone(), agent.kind.as_str());
-        return Err(Refusal::NotAnAgent { name, kind, hint: "ask it with send_message" });
+        let hint = match writer.state.offer_of(agent.id) {
+            Some(_) => "it starts agents for others: name a profile, and this name as `host`",
+            None => "ask it with send_message",
+        };
+        return Err(Refusal::NotAnAgent { name, kind, hint });
     }
     if agent.stop.is_some() {
         return Err(Refusal::Stopping { name: agent.name.clone() });

@@ -3,6 +3,7 @@
 use crate::bus::event::{Event, Skip, TaskPlaced};
 use crate::bus::rules::command::NewPlacement;
 use crate::bus::rules::event_writer::Writer;
+use crate::bus::rules::members::abandon_mail;
 use crate::bus::rules::messages::check_body;
 use crate::bus::rules::refusal::{PlacementRefusal, Refusal};
 use crate::bus::state::Placement;
@@ -10,16 +11,21 @@ use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::member::HostOffer;
 
-/// Offers to start agents for others, in place of what was offered before.
+/// Offers to start agents for others, in place of what was offered before. From then on it reads no messages: those that it has are over,
+/// as far as the append has room for that.
 pub(in crate::bus::rules) fn offer(
     writer: &mut Writer<'_>,
     me: SessionId,
     offer: &HostOffer,
 ) -> Result<(), Refusal> {
-    writer.session(me)?;
-    if writer.state.offer_of(me) != Some(offer) {
-        let offer = offer.clone();
-        writer.push(Event::HostOffered { session: me, offer, skip: Skip });
+    let name = &writer.session(me)?.name;
+    let before = writer.state.offer_of(me);
+    if before == Some(offer) {
+        return Ok(());
+    }
+    writer.push(Event::HostOffered { session: me, offer: offer.clone(), skip: Skip });
+    if before.is_none() {
+        abandon_mail(writer, name, "only starts agents from now on,");
     }
     Ok(())
 }
