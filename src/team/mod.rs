@@ -24,7 +24,7 @@ pub use self::assign::candidates::{Assignee, Candidates};
 pub use self::assign::free_a_slot::AgentSlot;
 pub use self::assign::installed_profiles::InstalledProfiles;
 pub use self::assign::role_word::role_of;
-pub use self::assign::take_up_placed::TakenUp;
+pub use self::assign::on_host::take_up_placed::TakenUp;
 pub use self::assign::try_agent::TriedAgent;
 pub use self::error::TeamError;
 pub use self::launch::Launch;

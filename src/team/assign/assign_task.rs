@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::on_host::find_host::Where;
 use super::launch_source::{LaunchSource, kept_name_note, namesake_note, resume_note};
 use super::role_word::role_of;
 use super::start_new_agent::{Ground, Newcomer, Started};
@@ -61,8 +62,10 @@ impl Team {
     /// Assigns work. A live member's name wins, unless it only plays a script in a trial; else a profile of that name starts a new agent.
     pub async fn assign(&self, assignment: Assignment) -> Result<Assigned, TeamError> {
         self.bus().refresh()?;
-        if let Some(host) = assignment.host.clone().filter(|host| !self.is_own_machine(host)) {
-            return self.assign_on_host(&host, assignment).await;
+        if let Some(host) = assignment.host.clone()
+            && let Where::There { with, bridge } = self.where_is(&host, &assignment)?
+        {
+            return self.assign_on_host((with, bridge), assignment).await;
         }
         if let Some(role) = role_of(&assignment.agent).filter(|_| !assignment.resume) {
             return self.assign_to_role(&role, assignment).await;

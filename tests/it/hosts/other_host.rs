@@ -192,3 +192,30 @@ async fn what_a_killed_host_had_taken_up_is_told_and_nothing_of_it_is_left() {
     assert_eq!(exit.code, Some(1), "{said}");
     assert!(said.contains("nobody is named whose agents may be started here"), "{said}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_hosts_with_one_machine_name_none_is_chosen_for_whoever_asks() {
+    let Some(server) = tokio::task::block_in_place(postgres_server::shared) else {
+        println!("skipped: no PostgreSQL is installed");
+        return;
+    };
+    let (here, there) = (Stage::new(SCRIPT), Stage::new(SCRIPT).with_profiles(PROFILE));
+    for stage in [&here, &there] {
+        command(stage, &["bus", "init", &server, "--team", "namesakes"]);
+    }
+    let lead = here.orchestrator().await;
+    let mut host = Host::start(&there, &["--for", "all", "--agents", "scripted"]);
+    host.says("starts scripted in ").await;
+    let list = lead.until("list_agents", json!({}), |list| of_name(list, "host").is_some()).await;
+    // Both checkouts are on the machine of the test.
+    let machine = of_name(&list, "host").unwrap()["host"].as_str().unwrap().to_owned();
+    let asked = json!({ "agent": "scripted", "prompt": "write", "host": machine });
+    let refused = lead.refused("assign_task", asked).await;
+    assert!(refused.contains("several hosts are called"), "{refused}");
+    assert!(refused.contains("or leave `host` out for an agent of your own"), "{refused}");
+    let task = place(&lead, "host", "write").await;
+    assert_eq!(lead.done(&task).await, "written");
+    assert!(has_made(there.project()) && !has_made(here.project()));
+    host.interrupt().await;
+    lead.close().await;
+}

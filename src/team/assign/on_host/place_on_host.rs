@@ -1,34 +1,35 @@
 //! Work for a new agent on another host: asked of that host's bridge on the bus, which starts the agent or says why not.
 
-use super::assign_task::{Assigned, Assignment};
+use super::find_host::{Where, find_host};
 use crate::bus::event::Event;
 use crate::bus::rules::{NewPlacement, NewTask, Operation, PlacementRefusal, Refusal};
-use crate::bus::state::{Session, State};
 use crate::bus::{Bus, BusError};
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::limits;
-use crate::domain::member::HOST_NAME_BYTES;
 use crate::domain::name::Name;
-use crate::domain::text::listed::listed;
-use crate::domain::text::redact::Secrets;
 use crate::domain::text::visible_letters::quoted;
 use crate::domain::wait_times;
+use crate::team::assign::assign_task::{Assigned, Assignment};
 use crate::team::error::{HostError, TeamError};
 use crate::team::team_handle::Team;
 
 impl Team {
-    /// Says whether a word names the machine of this bridge.
-    pub(super) fn is_own_machine(&self, host: &str) -> bool {
-        self.bus().host().is_some_and(|own| own.is_called(host))
+    /// Finds the host that an assignment means.
+    pub(in crate::team::assign) fn where_is(
+        &self,
+        host: &str,
+        assignment: &Assignment,
+    ) -> Result<Where, HostError> {
+        let own = self.bus().host();
+        self.bus().look(|state| find_host(state, own.as_ref(), (host, &assignment.agent)))
     }
 
     /// Has a new agent started on another host. Once asked, this goes on also if the caller gives up.
-    pub(super) async fn assign_on_host(
+    pub(in crate::team::assign) async fn assign_on_host(
         &self,
-        host: &str,
+        (with, bridge): (SessionId, Name),
         assignment: Assignment,
     ) -> Result<Assigned, TeamError> {
-        let (with, bridge) = self.bus().look(|state| bridge_of(state, host))?;
         let profile = Name::parse(&assignment.agent)?;
         let name = assignment.name.as_deref().map(Name::parse).transpose()?;
         let task = NewTask {
@@ -74,25 +75,4 @@ impl Team {
             .into())
         })
     }
-}
-
-/// Finds the bridge that starts agents on a host, by the name of the machine or by its own.
-fn bridge_of(state: &State, host: &str) -> Result<(SessionId, Name), TeamError> {
-    let is_meant = |session: &Session| {
-        let machine = state.host_of(session.id);
-        session.name.as_str().eq_ignore_ascii_case(host)
-            || machine.is_some_and(|machine| machine.is_called(host))
-    };
-    let found = state.offers().find(|(session, _)| is_meant(session));
-    if let Some((session, _)) = found {
-        return Ok((session.id, session.name.clone()));
-    }
-    let known = state.offers().map(|(session, offer)| {
-        let machine = state.host_of(session.id).map(|machine| machine.name.as_str());
-        let word = quoted(machine.unwrap_or(session.name.as_str()), HOST_NAME_BYTES);
-        let profiles: Vec<_> = offer.profiles.iter().map(Name::as_str).collect();
-        format!("{word} ({})", listed(&profiles, "and"))
-    });
-    let host = Secrets::default().hidden(host).clipped(limits::SHOWN_NAME_CHARS);
-    Err(HostError::Unknown { host, known: known.collect() }.into())
 }

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use super::start_new_agent::{Newcomer, Started};
 use crate::bus::Bus;
 use crate::bus::rules::{NameChoice, NewTask, Operation};
 use crate::bus::state::Placement;
@@ -10,6 +9,7 @@ use crate::domain::ids::TaskId;
 use crate::domain::member::{Host, HostOffer};
 use crate::domain::name::Name;
 use crate::domain::wait_times;
+use crate::team::assign::start_new_agent::{Newcomer, Started};
 use crate::team::error::{HostError, TeamError};
 use crate::team::team_handle::Team;
 
