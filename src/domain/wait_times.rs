@@ -41,6 +41,9 @@ pub const CANCEL_ANSWER: Duration = Duration::from_secs(3);
 /// process exists.
 pub const HOST_STARTS: Duration = Duration::from_secs(15);
 
+/// A host looks this often whether the workflows are over whose steps its agents have done, if nothing else happens.
+pub const LOOK_FOR_OLD_STEPS: Duration = Duration::from_secs(30);
+
 /// A host that could not write what becomes of a task tries again after this, as long as somebody waits for it.
 pub const TAKE_UP_AGAIN: Duration = Duration::from_secs(1);
 

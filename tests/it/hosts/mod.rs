@@ -6,5 +6,6 @@ mod copied_team;
 mod cut_off_machine;
 #[cfg(target_os = "linux")]
 mod random_faults;
+mod hosted_steps;
 mod other_host;
 mod two_machines;

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
 
 use super::two_machines::command;
+use crate::support::{DEADLINE, Member, Stage, of_name, postgres_server};
 use crate::web::gate::sign_in;
 use crate::web::http_client::WebServer;
-use crate::support::{DEADLINE, Member, Stage, of_name, postgres_server};
 
 /// Agents of the other machine: they write, ask, or hang.
 const SCRIPT: &str = r#"
@@ -24,16 +24,16 @@ when = "Your task: hang"
 steps = [{ say = "hanging" }, { hang = true }]
 "#;
 
-const PROFILE: &str = "[agents.scripted]\nfile_system = true\npermissions = \"rules\"\n";
+pub(super) const PROFILE: &str = "[agents.scripted]\nfile_system = true\npermissions = \"rules\"\n";
 
 /// The command `host` as it runs. It is killed when this is dropped.
-struct Host {
-    child: tokio::process::Child,
+pub(super) struct Host {
+    pub(super) child: tokio::process::Child,
     said: Lines<BufReader<tokio::process::ChildStdout>>,
 }
 
 impl Host {
-    fn start(stage: &Stage, arguments: &[&str]) -> Self {
+    pub(super) fn start(stage: &Stage, arguments: &[&str]) -> Self {
         let mut child = tokio::process::Command::new(env!("CARGO_BIN_EXE_cli-team-bridge"))
             .arg("host")
             .args(arguments)
@@ -52,7 +52,7 @@ impl Host {
     }
 
     /// Returns its next line that contains a text.
-    async fn says(&mut self, text: &str) -> String {
+    pub(super) async fn says(&mut self, text: &str) -> String {
         let reading = async {
             loop {
                 let line = self.said.next_line().await.unwrap();
@@ -66,7 +66,7 @@ impl Host {
     }
 
     /// Ends it as Ctrl-C does, and waits for its end.
-    async fn interrupt(mut self) {
+    pub(super) async fn interrupt(mut self) {
         let pid = i32::try_from(self.child.id().unwrap()).unwrap();
         nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::SIGINT).unwrap();
         let ended = tokio::time::timeout(DEADLINE, self.child.wait()).await;

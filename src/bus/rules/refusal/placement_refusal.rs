@@ -1,7 +1,7 @@
 //! Why no host is asked to start an agent, or may no longer start it.
 
 use crate::domain::ids::TaskId;
-use crate::domain::member::HOST_NAME_BYTES;
+use crate::domain::member::{HOST_NAME_BYTES, Host, HostOffer};
 use crate::domain::name::Name;
 use crate::domain::text::listed::listed;
 use crate::domain::text::visible_letters::quoted;
@@ -35,6 +35,23 @@ pub enum PlacementRefusal {
 }
 
 impl PlacementRefusal {
+    /// Refuses what a host does not offer: an agent of this profile, for the members on this machine.
+    pub fn of_offer(
+        host: &Name,
+        offer: &HostOffer,
+        (machine, profile): (Option<&Host>, &Name),
+    ) -> Result<(), Self> {
+        let host = host.clone();
+        if !offer.is_for(machine) {
+            return Err(Self::ForOthers { host, whom: offer.whom.clone() });
+        }
+        if !offer.has(profile.as_str()) {
+            let (profile, profiles) = (profile.clone(), offer.profiles.clone());
+            return Err(Self::ProfileNotOffered { profile, host, profiles });
+        }
+        Ok(())
+    }
+
     /// Refuses a message to the bridge of a host. It names agents that the bridge runs, and whoever leads.
     pub(in crate::bus::rules) fn reads_nothing(
         name: Name,

@@ -6,6 +6,7 @@ use crate::bus::rules::event_writer::Writer;
 use crate::bus::rules::members::abandon_mail;
 use crate::bus::rules::messages::check_body;
 use crate::bus::rules::refusal::{PlacementRefusal, Refusal};
+use crate::bus::rules::workflows::startable;
 use crate::bus::state::Placement;
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::limits;
@@ -41,14 +42,13 @@ pub(in crate::bus::rules) fn place(
     let host = writer.session(new.with)?;
     let offer = writer.state.offer_of(host.id);
     let offer = offer.ok_or_else(|| PlacementRefusal::NoHost { name: host.name.clone() })?;
-    if !offer.is_for(writer.state.host_of(me)) {
-        let (host, whom) = (host.name.clone(), offer.whom.clone());
-        return Err(PlacementRefusal::ForOthers { host, whom }.into());
+    PlacementRefusal::of_offer(&host.name, offer, (writer.state.host_of(me), &new.profile))?;
+    let limit = writer.state.limits().agents;
+    if writer.state.live_agents() >= limit {
+        return Err(Refusal::TooManyAgents { limit });
     }
-    if !offer.has(new.profile.as_str()) {
-        let (profile, host) = (new.profile.clone(), host.name.clone());
-        let profiles = offer.profiles.clone();
-        return Err(PlacementRefusal::ProfileNotOffered { profile, host, profiles }.into());
+    if let Some(step) = &new.task.step {
+        startable(writer.state, &by, step)?;
     }
     if writer.state.placements().count() >= limits::MAX_PLACED {
         return Err(PlacementRefusal::TooMany { limit: limits::MAX_PLACED }.into());
@@ -68,6 +68,7 @@ pub(in crate::bus::rules) fn place(
         cwd: new.cwd.clone(),
         permissions: new.task.permissions,
         priority: new.task.priority,
+        step: new.task.step.clone(),
         skip: Skip,
     }));
     Ok(())

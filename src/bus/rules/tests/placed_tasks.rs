@@ -1,11 +1,13 @@
 //! Tasks for agents that another host starts.
 
 use super::permissions::asking;
+use super::workflows::Led;
 use super::*;
 use crate::bus::event::Envelope;
 use crate::bus::rules::{HumanWish, NewPlacement, PlacementRefusal};
 use crate::domain::limits;
 use crate::domain::member::{ALL_MACHINES, HostOffer};
+use crate::domain::workflow::{StepOf, StepStatus};
 
 /// A lead, and the bridge of a host that offers `codex` to all.
 fn world() -> (World, SessionId, SessionId) {
@@ -239,4 +241,69 @@ fn what_a_member_has_not_read_when_it_offers_agents_is_over_and_its_sender_told(
         told[0].starts_with("host only starts agents from now on, without reading 1 of your"),
         "{told:?}"
     );
+}
+
+/// A workflow of a lead whose first step waits for a host. Returns what the host takes up as well.
+fn placed_step() -> (Led, SessionId, TaskId) {
+    let mut led = Led::new();
+    let host = led.world.peer("host");
+    led.world.ask(host, offer(ALL_MACHINES));
+    let step = StepOf { workflow: led.id.clone(), step: name("a") };
+    let task = NewTask { step: Some(step), ..task() };
+    let profile = name("codex");
+    let new = NewPlacement { with: host, profile, name: None, cwd: None, task };
+    let events = led.world.ask(led.lead, Operation::Place(Box::new(new)));
+    let [Event::TaskPlaced(placed)] = &events[..] else { panic!("{events:?}") };
+    let id = placed.id.clone();
+    (led, host, id)
+}
+
+#[test]
+fn a_placed_step_begins_in_the_append_in_which_its_host_starts_the_agent() {
+    let (mut led, host, id) = placed_step();
+    let status = |led: &Led, step: &str| {
+        led.world.state.workflow(&led.id).unwrap().step(&name(step)).unwrap().status
+    };
+    assert_eq!(status(&led, "a"), StepStatus::Waiting);
+    let starting = taking_up(&mut led.world, &id);
+    let events = led.world.ask(host, starting);
+    assert!(events.iter().any(|event| matches!(event, Event::StepStarted(_))), "{events:?}");
+    assert_eq!(status(&led, "a"), StepStatus::Running);
+    let task = led.world.state.task(&id).unwrap();
+    assert_eq!((&task.by, task.workflow.as_ref()), (&name("orchestrator"), Some(&led.id)));
+    // What is early, or led by another, is not even placed.
+    let other = led.world.peer("ann");
+    for (by, step, refused) in [(led.lead, "b", "waiting"), (other, "b", "already being run by")] {
+        let step = StepOf { workflow: led.id.clone(), step: name(step) };
+        let task = NewTask { step: Some(step), ..super::task() };
+        let profile = name("codex");
+        let new = NewPlacement { with: host, profile, name: None, cwd: None, task };
+        let said = led.world.refuse(by, Operation::Place(Box::new(new))).to_string();
+        assert!(said.contains(refused), "{said}");
+    }
+}
+
+#[test]
+fn no_host_takes_up_a_step_whose_workflow_was_cancelled_or_has_lost_its_leader() {
+    let (mut led, host, id) = placed_step();
+    led.world.ask(led.lead, Operation::CancelWorkflow(led.id.clone()));
+    let starting = taking_up(&mut led.world, &id);
+    let agents = led.world.state.session_ids().count();
+    led.world.refuse(host, starting);
+    assert_eq!(led.world.state.session_ids().count(), agents);
+    let (mut led, host, id) = placed_step();
+    led.world.leave(led.lead);
+    let starting = taking_up(&mut led.world, &id);
+    assert_eq!(led.world.refuse(host, starting), over(&id));
+}
+
+#[test]
+fn nothing_is_placed_in_a_team_that_has_as_many_agents_as_it_may() {
+    let (mut world, lead, host) = world();
+    let limit = world.state.limits().agents;
+    for _ in 0..limit {
+        world.agent(lead, "codex");
+    }
+    let refused = world.refuse(lead, placing(host, "codex"));
+    assert_eq!(refused, Refusal::TooManyAgents { limit });
 }

@@ -3,7 +3,8 @@
 //! Several hosts may be of one machine's name: two checkouts on one machine, or containers of one image. Then only the name of a bridge
 //! says which is meant, and none is chosen for whoever asks.
 
-use crate::bus::state::{Session, State};
+use crate::bus::rules::PlacementRefusal;
+use crate::bus::state::State;
 use crate::domain::ids::SessionId;
 use crate::domain::limits;
 use crate::domain::member::{HOST_NAME_BYTES, Host, HostOffer};
@@ -13,72 +14,103 @@ use crate::domain::text::redact::Secrets;
 use crate::domain::text::visible_letters::quoted;
 use crate::team::error::HostError;
 
-/// Where a new agent is to be started.
+/// The hosts of a team, as this bridge sees them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hosts {
+    /// The own one, on a bus that several machines share.
+    own: Option<Host>,
+    /// Those that start agents for others, in the order in which they joined.
+    bridges: Vec<Bridge>,
+}
+
+/// The bridge of a host that starts agents for others.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Where {
+pub struct Bridge {
+    pub(crate) session: SessionId,
+    pub(crate) name: Name,
+    host: Option<Host>,
+    offer: HostOffer,
+}
+
+/// Where a new agent is to be started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Where<'a> {
     /// By this bridge itself.
     Here,
     /// By the bridge of another host.
-    There { with: SessionId, bridge: Name },
+    There(&'a Bridge),
 }
 
-/// Finds the host that a word means for a member on `own`, for an agent of a profile.
-pub(crate) fn find_host(
-    state: &State,
-    own: Option<&Host>,
-    (word, profile): (&str, &str),
-) -> Result<Where, HostError> {
-    let there = |(session, _): &(&Session, &HostOffer)| Where::There {
-        with: session.id,
-        bridge: session.name.clone(),
-    };
-    let offers: Vec<_> = state.offers().collect();
-    let is_named = |(session, _): &&(&Session, &HostOffer)| {
-        session.name.as_str().eq_ignore_ascii_case(word)
-    };
-    if let Some(named) = offers.iter().find(is_named) {
-        return Ok(there(named));
+impl Hosts {
+    /// Collects the hosts of a team, for a member on `own`.
+    pub(crate) fn of(state: &State, own: Option<Host>) -> Self {
+        let bridges = state.offers().map(|(session, offer)| Bridge {
+            session: session.id,
+            name: session.name.clone(),
+            host: state.host_of(session.id).cloned(),
+            offer: offer.clone(),
+        });
+        Self { own, bridges: bridges.collect() }
     }
-    let is_own = own.is_some_and(|own| own.is_called(word));
-    let machine = |session: &Session| state.host_of(session.id);
-    let mut called = offers.clone();
-    called.retain(|(session, _)| {
-        let machine = machine(session).filter(|machine| machine.is_called(word));
-        // The bridge of this very host starts what this one can start itself.
-        machine.is_some_and(|machine| own.is_none_or(|own| own.id != machine.id))
-    });
-    let host = || Secrets::default().hidden(word).clipped(limits::SHOWN_NAME_CHARS);
-    match called.as_slice() {
-        [] if is_own => Ok(Where::Here),
-        [] => {
-            let known = offers.iter().map(|offer| in_words(state, offer)).collect();
-            Err(HostError::Unknown { host: host(), known })
+
+    /// Finds the host that a word means, for an agent of a profile.
+    pub fn find(&self, word: &str, profile: &str) -> Result<Where<'_>, HostError> {
+        let is_named = |bridge: &&Bridge| bridge.name.as_str().eq_ignore_ascii_case(word);
+        if let Some(named) = self.bridges.iter().find(is_named) {
+            return Ok(Where::There(named));
         }
-        [first, others @ ..] => {
-            let is_same = |other: &(&Session, &HostOffer)| {
-                machine(other.0).map(|host| host.id) == machine(first.0).map(|host| host.id)
-            };
-            if is_own || !others.iter().all(is_same) {
-                let hosts = called.iter().map(|offer| in_words(state, offer)).collect();
-                return Err(HostError::Several { host: host(), hosts, is_own });
+        let own = self.own.as_ref();
+        let is_own = own.is_some_and(|own| own.is_called(word));
+        let is_called = |bridge: &&Bridge| {
+            let host = bridge.host.as_ref().filter(|host| host.is_called(word));
+            // The bridge of this very host starts what this one can start itself.
+            host.is_some_and(|host| own.is_none_or(|own| own.id != host.id))
+        };
+        let called: Vec<_> = self.bridges.iter().filter(is_called).collect();
+        let host = || Secrets::default().hidden(word).clipped(limits::SHOWN_NAME_CHARS);
+        match called.as_slice() {
+            [] if is_own => Ok(Where::Here),
+            [] => {
+                let known = self.bridges.iter().map(Bridge::in_words).collect();
+                Err(HostError::Unknown { host: host(), known })
             }
-            // Several bridges of one host: one may offer what another does not.
-            let fits = called.iter().find(|(_, offer)| offer.has(profile));
-            Ok(there(fits.unwrap_or(first)))
+            [first, others @ ..] => {
+                let id = |bridge: &Bridge| bridge.host.as_ref().map(|host| host.id);
+                if is_own || others.iter().any(|other| id(other) != id(first)) {
+                    let hosts = called.iter().map(|bridge| bridge.in_words()).collect();
+                    return Err(HostError::Several { host: host(), hosts, is_own });
+                }
+                // Several bridges of one host: one may offer what another does not.
+                let fits = called.iter().find(|bridge| bridge.offer.has(profile));
+                Ok(Where::There(fits.unwrap_or(first)))
+            }
         }
+    }
+
+    /// Says why a bridge starts no agent of a profile for this member, if it does not.
+    pub(crate) fn why_not(&self, bridge: &Bridge, profile: &Name) -> Option<PlacementRefusal> {
+        PlacementRefusal::of_offer(&bridge.name, &bridge.offer, (self.own.as_ref(), profile)).err()
     }
 }
 
-/// Names a bridge, with its machine and what it offers.
-fn in_words(state: &State, (session, offer): &(&Session, &HostOffer)) -> String {
-    let machine = state.host_of(session.id);
-    let machine = machine.map(|machine| format!(" on {}", quoted(&machine.name, HOST_NAME_BYTES)));
-    let profiles: Vec<_> = offer.profiles.iter().map(Name::as_str).collect();
-    format!("`{}`{} ({})", session.name, machine.unwrap_or_default(), listed(&profiles, "and"))
+impl Bridge {
+    /// Says whether it offers agents of a profile.
+    pub(crate) fn offers(&self, profile: &str) -> bool {
+        self.offer.has(profile)
+    }
+
+    /// Names it, with its machine and what it offers.
+    fn in_words(&self) -> String {
+        let machine = self.host.as_ref();
+        let machine =
+            machine.map(|machine| format!(" on {}", quoted(&machine.name, HOST_NAME_BYTES)));
+        let profiles: Vec<_> = self.offer.profiles.iter().map(Name::as_str).collect();
+        format!("`{}`{} ({})", self.name, machine.unwrap_or_default(), listed(&profiles, "and"))
+    }
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use uuid::Uuid;
 
     use super::*;
@@ -86,6 +118,12 @@ mod tests {
     use crate::bus::storage::LogPosition;
     use crate::domain::member::{HostId, MemberKind, SessionNumber, Traits};
     use crate::view::tests::entry;
+
+    /// The hosts of a team, for a member on "laptop": `builder` on "box" offers a profile to all.
+    pub(crate) fn one_host(profile: &str) -> Hosts {
+        let state = team(&[("builder", &machine(2, "box"), profile)]);
+        Hosts::of(&state, Some(machine(1, "laptop")))
+    }
 
     fn machine(number: u128, name: &str) -> Host {
         Host { id: HostId(Uuid::from_u128(number)), name: name.to_owned() }
@@ -127,10 +165,10 @@ mod tests {
 
     #[track_caller]
     fn check(state: &State, own: &Host, word: &str, expected: Result<Option<&str>, &str>) {
-        let found = find_host(state, Some(own), (word, "gemini"));
-        let found = match &found {
+        let hosts = Hosts::of(state, Some(own.clone()));
+        let found = match hosts.find(word, "gemini") {
             Ok(Where::Here) => Ok(None),
-            Ok(Where::There { bridge, .. }) => Ok(Some(bridge.as_str())),
+            Ok(Where::There(bridge)) => Ok(Some(bridge.name.as_str())),
             Err(error) => Err(error.to_string()),
         };
         assert_eq!(found, expected.map_err(str::to_owned), "{word}");

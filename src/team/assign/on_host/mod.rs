@@ -1,5 +1,6 @@
 //! Work for agents on other hosts: which host is meant, asking its bridge, and what that bridge does.
 
 pub(crate) mod find_host;
-mod place_on_host;
+pub(crate) mod place_on_host;
+mod steps_on_host;
 pub(crate) mod take_up_placed;

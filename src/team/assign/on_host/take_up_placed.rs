@@ -52,9 +52,14 @@ impl Team {
                     tell(done);
                 }
             }
-            // What could not be written, because the server is away, is tried again.
+            let does_steps = self.end_agents_of_old_steps().await;
+            // What could not be written, because the server is away, is tried again. The end of a workflow wakes no host.
             let waits = self.bus().look(|state| state.placements().any(|placed| placed.with == me));
-            let again = if waits { wait_times::TAKE_UP_AGAIN } else { Duration::MAX };
+            let again = match (waits, does_steps) {
+                (true, _) => wait_times::TAKE_UP_AGAIN,
+                (false, true) => wait_times::LOOK_FOR_OLD_STEPS,
+                (false, false) => Duration::MAX,
+            };
             if let Ok(Err(_)) = tokio::time::timeout(again, changes.changed()).await {
                 return Ok(());
             }

@@ -8,6 +8,7 @@ use crate::domain::task::result::FileChange;
 use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::{beginning, one_line, quoted, seen};
 use crate::reader::{UnlistedTurn, WholeTask};
+use crate::team::FileDiff;
 use crate::view::{LiveKind, LiveLine, Moment, Spent, StatusLook, took};
 use crate::web::pages::page_body::{Body, Part};
 use crate::web::pages::parts::{
