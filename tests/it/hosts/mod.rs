@@ -8,4 +8,5 @@ mod cut_off_machine;
 mod random_faults;
 mod hosted_steps;
 mod other_host;
+mod shared_demo;
 mod two_machines;
