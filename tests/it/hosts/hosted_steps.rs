@@ -159,11 +159,11 @@ async fn a_plan_with_a_host_that_is_not_there_is_refused_and_drawn() {
     let plan = stage.project().join("plan.toml");
     let text = "name = \"far\"\n[[steps]]\nname = \"a\"\nagent = \"near\"\nprompt = \"write\"\nhost = \"builder\"\n";
     std::fs::write(&plan, text).unwrap();
-    let plan = plan.to_str().unwrap();
-    let (exit, said) = stage.ended(&["run", plan], None).await;
+    let run = ["run", plan.to_str().unwrap(), "--project", stage.project().to_str().unwrap()];
+    let (exit, said) = stage.ended(&run, None).await;
     assert_eq!(exit.code, Some(1), "{said}");
     assert!(said.contains("plan.toml:6:1: host: no host `builder` starts agents"), "{said}");
     assert!(!stage.bus().exists());
-    let (_, drawn) = stage.ended(&["run", plan, "--dry-run"], None).await;
+    let (_, drawn) = stage.ended(&[&run[..], &["--dry-run"]].concat(), None).await;
     assert!(drawn.contains("1. a (near, on \"builder\")"), "{drawn}");
 }
