@@ -177,7 +177,9 @@ impl PostgresOrder {
                 let again = if client.is_in_turn.replace(true) { "ROLLBACK;" } else { "" };
                 client.batch_execute(&format!("{again}{begin}")).await
             };
+            // In this order, so that a turn that did not come is the reason, and not what failed after it.
             let read = tokio::try_join!(
+                biased;
                 taking,
                 client.query_opt(&compare, &values),
                 client.query(&lines, &values)
