@@ -156,7 +156,8 @@ pub const HOST_STANDS_STILL: Duration = Duration::from_secs(3);
 /// A machine holds its agents once no beat was answered for this time, because the others may find it dead soon after.
 pub const HOST_CUT_OFF: Duration = Duration::from_secs(6);
 
-/// The same where the server is down, so that the others cannot find it dead either: but a firewall can say so, too.
+/// The same where the server says that it starts or stops, so that the others cannot find it dead either: but another server may say so
+/// in its place.
 pub const HOST_CUT_OFF_AT_LAST: Duration = Duration::from_secs(25);
 
 /// A session looks this often whether the other machines have found its own dead, so that it has to join again.
@@ -479,5 +480,8 @@ mod tests {
         assert!(STEER_LAG < STEER_ANSWER);
         assert!(GIT_BEFORE_PROMPT < GIT);
         assert!(Duration::from_secs(MAX_WAIT_SECONDS) < SCRIPTED_CALL);
+        // A machine holds its agents before the others may find it dead, whatever became of its connection.
+        assert!(HOST_CUT_OFF + LOOK_FOR_CUT_OFF < HOST_APART);
+        assert!(HOST_CUT_OFF_AT_LAST + LOOK_FOR_CUT_OFF < HOST_SILENT);
     }
 }

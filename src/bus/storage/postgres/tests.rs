@@ -203,6 +203,16 @@ fn a_server_that_only_reads_is_refused_by_its_name() {
 }
 
 #[test]
+fn that_nothing_answers_does_not_mean_that_the_server_is_down_for_all() {
+    let nowhere = tempfile::tempdir().unwrap();
+    let server = format!("host={} user=bridge dbname=postgres", nowhere.path().display());
+    let order = OrderedBy { server, team: "team".into(), epoch: uuid::Uuid::nil() };
+    let soon = Instant::now() + Duration::from_millis(500);
+    let refused = PostgresOrder::of(&order).unwrap().learn_time(soon);
+    assert!(matches!(refused, Err(LogError::Away { is_down: false, .. })), "{refused:?}");
+}
+
+#[test]
 fn a_server_that_has_lost_lines_is_not_continued() {
     let Some(team) = Team::start() else { return };
     let order = PostgresOrder::of(&team.order).unwrap();
