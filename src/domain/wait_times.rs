@@ -135,6 +135,10 @@ pub const BUS_BUSY: Duration = Duration::from_secs(2);
 /// The server of a bus that several machines share answers. It ends before the deadline of a tool, whose error would say less.
 pub const SERVER: Duration = Duration::from_secs(3);
 
+/// A call whose outcome is unknown is the same call within this time, so that it takes effect once: later, the same words mean something
+/// new. The error of the server names this time, too.
+pub const REPEATED_WITHIN: Duration = Duration::from_mins(10);
+
 /// The name of that server is found, so that an error can say that it was not.
 pub const SERVER_NAME: Duration = Duration::from_secs(2);
 
@@ -476,12 +480,12 @@ mod tests {
     fn a_wait_is_longer_than_the_wait_inside_it() {
         assert!(BUS_BUSY < TOOL && BUS_BUSY < HOOK);
         assert!(NAME + BUS_BUSY < JOIN);
+        // A machine holds its agents before the others may find it dead, whatever became of its connection.
+        assert!(HOST_CUT_OFF + LOOK_FOR_CUT_OFF < HOST_APART);
+        assert!(HOST_CUT_OFF_AT_LAST + LOOK_FOR_CUT_OFF < HOST_SILENT);
         assert!(HEARTBEAT * 3 <= HUNG);
         assert!(STEER_LAG < STEER_ANSWER);
         assert!(GIT_BEFORE_PROMPT < GIT);
         assert!(Duration::from_secs(MAX_WAIT_SECONDS) < SCRIPTED_CALL);
-        // A machine holds its agents before the others may find it dead, whatever became of its connection.
-        assert!(HOST_CUT_OFF + LOOK_FOR_CUT_OFF < HOST_APART);
-        assert!(HOST_CUT_OFF_AT_LAST + LOOK_FOR_CUT_OFF < HOST_SILENT);
     }
 }

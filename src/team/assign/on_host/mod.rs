@@ -4,3 +4,4 @@ pub(crate) mod find_host;
 pub(crate) mod place_on_host;
 mod steps_on_host;
 pub(crate) mod take_up_placed;
+pub(crate) mod unwithdrawn;

@@ -1,6 +1,7 @@
 //! Work for a new agent on another host: asked of that host's bridge on the bus, which starts the agent or says why not.
 
 use super::find_host::{Bridge, Hosts};
+use super::unwithdrawn::Asked;
 use crate::bus::event::Event;
 use crate::bus::rules::{NewPlacement, NewTask, Operation, PlacementRefusal, Refusal};
 use crate::bus::{Bus, BusError};
@@ -37,9 +38,13 @@ impl Team {
         bridge: &Bridge,
         assignment: Assignment,
     ) -> Result<Assigned, TeamError> {
-        let id = self.place(bridge, assignment).await?;
+        let asked = Asked::of(&format!("{:?} {assignment:?}", bridge.session));
+        let id = match self.inner.unwithdrawn.take(asked) {
+            Some(id) => id,
+            None => self.place(bridge, assignment).await?,
+        };
         let (bridge, team) = (bridge.name.clone(), self.clone());
-        let taken_up = tokio::spawn(async move { team.until_taken_up(id, bridge).await });
+        let taken_up = tokio::spawn(async move { team.until_taken_up(id, bridge, asked).await });
         taken_up.await.unwrap_or(Err(TeamError::Bus(BusError::Closed)))
     }
 
@@ -97,10 +102,22 @@ impl Team {
     }
 
     /// Waits until a host has started the agent for a task, or refused.
-    async fn until_taken_up(&self, id: TaskId, bridge: Name) -> Result<Assigned, TeamError> {
+    async fn until_taken_up(
+        &self,
+        id: TaskId,
+        bridge: Name,
+        asked: Asked,
+    ) -> Result<Assigned, TeamError> {
         let is_over = |bus: &Bus| bus.look(|state| state.placement(&id).is_none());
-        if !self.until(wait_times::HOST_STARTS, is_over).await && self.withdraw(&id).await? {
-            return Err(HostError::Silent { bridge }.into());
+        if !self.until(wait_times::HOST_STARTS, is_over).await {
+            match self.withdraw(&id).await {
+                Ok(true) => return Err(HostError::Silent { bridge }.into()),
+                Ok(false) => {}
+                Err(error) => {
+                    self.inner.unwithdrawn.keep(asked, id);
+                    return Err(error.into());
+                }
+            }
         }
         if let Placing::Over(error) = self.placing(&id, &bridge) {
             return Err(error.into());
