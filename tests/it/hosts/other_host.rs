@@ -219,3 +219,27 @@ async fn of_hosts_with_one_machine_name_none_is_chosen_for_whoever_asks() {
     host.interrupt().await;
     lead.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_host_whose_output_nobody_reads_goes_on_and_ends_by_ctrl_c() {
+    let stage = Stage::new(SCRIPT).with_profiles(PROFILE);
+    let lead = stage.orchestrator().await;
+    let mut host =
+        Host::start(&stage, &["--for", "all", "--agents", "scripted", "--name", "builder"]);
+    host.says("`builder` starts scripted in ").await;
+    let nowhere = format!("{}/nowhere", "long".repeat(1_000));
+    let task = json!({ "agent": "scripted", "prompt": "x", "host": "builder", "cwd": nowhere });
+    let told = lead.refused("assign_task", task.clone()).await;
+    assert!(told.contains("`builder` did not start the agent"), "{told}");
+    let line = host.says("Did not start scripted").await;
+    assert!(line.len() < 2_500, "an asker's words are cut: {}", line.len());
+    // More than a pipe holds, of which nothing is read.
+    for _ in 0..80 {
+        lead.refused("assign_task", task.clone()).await;
+    }
+    let done = place(&lead, "builder", "write").await;
+    assert_eq!(lead.done(&done).await, "written");
+    host.interrupt().await;
+    lead.close().await;
+    stage.check_nobody_is_left();
+}

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crate::bus::Bus;
 use crate::bus::rules::{NameChoice, NewTask, Operation};
 use crate::bus::state::Placement;
+use crate::bus::{Bus, BusError};
 use crate::domain::ids::TaskId;
 use crate::domain::member::{Host, HostOffer};
 use crate::domain::name::Name;
@@ -27,7 +27,7 @@ pub struct TakenUp {
 
 impl Team {
     /// Offers to start agents for others. It is on the bus when this returns.
-    pub async fn offer(&self, offer: HostOffer) -> Result<(), TeamError> {
+    pub async fn offer(&self, offer: HostOffer) -> Result<(), BusError> {
         self.inner.membership.ask(Operation::Offer(offer)).await?;
         Ok(())
     }
@@ -37,7 +37,7 @@ impl Team {
         &self,
         offer: &HostOffer,
         tell: impl Fn(TakenUp),
-    ) -> Result<(), TeamError> {
+    ) -> Result<(), BusError> {
         let me = self.inner.membership.session();
         let mut changes = self.bus().changes();
         loop {
