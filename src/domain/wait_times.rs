@@ -41,6 +41,9 @@ pub const CANCEL_ANSWER: Duration = Duration::from_secs(3);
 /// process exists.
 pub const HOST_STARTS: Duration = Duration::from_secs(15);
 
+/// A host looks this often whether the workflows are over whose steps its agents have done, if nothing else happens.
+pub const LOOK_FOR_OLD_STEPS: Duration = Duration::from_secs(30);
+
 /// A host that could not write what becomes of a task tries again after this, as long as somebody waits for it.
 pub const TAKE_UP_AGAIN: Duration = Duration::from_secs(1);
 
@@ -132,6 +135,10 @@ pub const BUS_BUSY: Duration = Duration::from_secs(2);
 /// The server of a bus that several machines share answers. It ends before the deadline of a tool, whose error would say less.
 pub const SERVER: Duration = Duration::from_secs(3);
 
+/// A call whose outcome is unknown is the same call within this time, so that it takes effect once: later, the same words mean something
+/// new. The error of the server names this time, too.
+pub const REPEATED_WITHIN: Duration = Duration::from_mins(10);
+
 /// The name of that server is found, so that an error can say that it was not.
 pub const SERVER_NAME: Duration = Duration::from_secs(2);
 
@@ -153,7 +160,8 @@ pub const HOST_STANDS_STILL: Duration = Duration::from_secs(3);
 /// A machine holds its agents once no beat was answered for this time, because the others may find it dead soon after.
 pub const HOST_CUT_OFF: Duration = Duration::from_secs(6);
 
-/// The same where the server is down, so that the others cannot find it dead either: but a firewall can say so, too.
+/// The same where the server says that it starts or stops, so that the others cannot find it dead either: but another server may say so
+/// in its place.
 pub const HOST_CUT_OFF_AT_LAST: Duration = Duration::from_secs(25);
 
 /// A session looks this often whether the other machines have found its own dead, so that it has to join again.
@@ -472,6 +480,9 @@ mod tests {
     fn a_wait_is_longer_than_the_wait_inside_it() {
         assert!(BUS_BUSY < TOOL && BUS_BUSY < HOOK);
         assert!(NAME + BUS_BUSY < JOIN);
+        // A machine holds its agents before the others may find it dead, whatever became of its connection.
+        assert!(HOST_CUT_OFF + LOOK_FOR_CUT_OFF < HOST_APART);
+        assert!(HOST_CUT_OFF_AT_LAST + LOOK_FOR_CUT_OFF < HOST_SILENT);
         assert!(HEARTBEAT * 3 <= HUNG);
         assert!(STEER_LAG < STEER_ANSWER);
         assert!(GIT_BEFORE_PROMPT < GIT);

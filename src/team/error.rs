@@ -98,6 +98,19 @@ pub enum HostError {
         /// The others, with what they offer.
         known: Vec<String>,
     },
+    /// Only the name of a bridge says which is meant.
+    #[error(
+        "several hosts are called {host:?}: give the name of a bridge as `host`, of {}{}",
+        listed(.hosts, "or"),
+        if *.is_own { ", or leave `host` out for an agent of your own" } else { "" }
+    )]
+    Several {
+        host: String,
+        /// The bridges of the other hosts, with what they offer.
+        hosts: Vec<String>,
+        /// Whether the asking machine is called so too.
+        is_own: bool,
+    },
     #[error("`{bridge}` did not start the agent: {why}")]
     Refused { bridge: Name, why: String },
     #[error("`{bridge}` has left: list_agents shows which hosts are there")]

@@ -15,6 +15,7 @@ use super::agent::lifetime;
 use super::agent::model_and_mode::Offers;
 use super::agent::pending_writes::Unwritten;
 use super::agent::printed::PrintedByAgents;
+use super::assign::on_host::unwithdrawn::Unwithdrawn;
 use super::error::TeamError;
 use super::launch::Launch;
 use super::permissions::user_reachable::UserReachable;
@@ -60,6 +61,8 @@ pub(super) struct Inner {
     pub(super) printed: PrintedByAgents,
     /// What its agents are doing.
     pub(super) doing: DoingNow,
+    /// What it has asked of other hosts and could not withdraw.
+    pub(super) unwithdrawn: Unwithdrawn,
     /// Holds its agents while its machine is cut off, from its first agent on.
     holding: OnceLock<AbortOnDropHandle<()>>,
 }
@@ -85,6 +88,7 @@ impl Team {
             offers: Offers::default(),
             printed: PrintedByAgents::default(),
             doing: DoingNow::default(),
+            unwithdrawn: Unwithdrawn::default(),
             holding: OnceLock::new(),
         };
         Self { inner: Arc::new(inner) }

@@ -52,7 +52,7 @@ pub use self::rows::task_row::{
     TASK_STATUS_WORDS, TaskRow, task_is_gone, task_status, what_holds_up,
 };
 pub use self::rows::tree_places::{TreePlace, tree_places};
-pub use self::rows::workflow_tree::{StepNode, WorkflowTree, trials_in_words};
+pub use self::rows::workflow_tree::{StepNode, WorkflowTree, host_of_step, trials_in_words};
 pub use self::shown::{
     NOT_REPORTED, PossibleAnswer, StatusLook, Tone, Trouble, USER, WayOut, age, age_lasts, by_whom,
     going_on, human_in, money, short, task_error, took,

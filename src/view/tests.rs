@@ -100,7 +100,7 @@ fn a_member_without_a_process_is_no_live_member() {
     assert_eq!(board.problems[0].kind, ProblemKind::Gone);
 }
 
-pub(super) fn entry(number: u64, event: Event) -> Entry {
+pub(crate) fn entry(number: u64, event: Event) -> Entry {
     Entry {
         seq: number,
         ts: 1,

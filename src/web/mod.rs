@@ -25,8 +25,8 @@ pub use self::acts::{ActEnd, ActError, ActOutcome, OpenError, ProjectPlace, Surr
 pub use self::assets::{Asset, find_asset};
 pub use self::gate::BasePath;
 pub use self::pages::{
-    Extra, Fragment, OlderLetters, PageContext, PageInput, SearchResult, StepPrompt, View,
-    fragments, message_page, page, rows_of_letters, signed_in_page,
+    Extra, FilesElsewhere, Fragment, OlderLetters, PageContext, PageInput, SearchResult,
+    StepPrompt, View, fragments, message_page, page, rows_of_letters, signed_in_page,
 };
 pub use self::problem::Problem;
 pub use self::serve::WebServer;

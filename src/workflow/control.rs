@@ -74,8 +74,7 @@ impl Workflows {
 
     /// Refuses steps whose agents the project's own file defines, unless the user has approved that file.
     fn agreed<'a>(&self, steps: impl IntoIterator<Item = &'a Step>) -> Result<(), WorkflowError> {
-        let agents =
-            steps.into_iter().flat_map(|step| std::iter::once(&step.agent).chain(&step.fallback));
+        let agents = steps.into_iter().flat_map(Step::agents_here);
         Ok(self.inner.team.agreed(agents.map(String::as_str))?)
     }
 

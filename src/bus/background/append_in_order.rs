@@ -14,7 +14,7 @@ use uuid::Uuid;
 use crate::bus::error::BusError;
 use crate::bus::rules::Command;
 use crate::bus::shared::{BusShared, ProposedCommand, Receipt, no_thread};
-use crate::bus::storage::{LINES_AT_ONCE, LogError, Sequenced, SequencedLine, Sequencer};
+use crate::bus::storage::{LogError, NextLines, Sequenced, SequencedLine, Sequencer};
 use crate::domain::wait_times;
 
 /// Appends a command. The caller has the turn to write among the processes of this machine.
@@ -114,32 +114,40 @@ pub(crate) fn pull(shared: &BusShared, order: &dyn Sequencer) -> Result<usize, B
     loop {
         let until = Instant::now() + wait_times::SERVER;
         let (seq, after) = shared.end_of_log();
-        let lines = order.lines_from(seq, after, until)?;
+        let NextLines { lines, has_more } = order.lines_from(seq, after, until)?;
         take(shared, order, &lines)?;
         pulled += lines.len();
-        if lines.len() < LINES_AT_ONCE {
+        if !has_more {
             return Ok(pulled);
         }
     }
 }
 
 /// Waits for the turn among all machines, so that the next line that is put gets its place, and brings the mirror up to what the server
-/// has. Who has missed much, or gets no turn in time, is without it. Returns the number of new lines.
+/// has. Whoever gets no turn in time is without it. Returns the number of new lines.
+///
+/// Much is not read in the turn, because all others wait meanwhile, but before another one.
 fn pull_in_turn(
     shared: &BusShared,
     order: &dyn Sequencer,
     until: Instant,
 ) -> Result<usize, BusError> {
-    let (seq, after) = shared.end_of_log();
-    let lines = order.take_turn(seq, after, until)?;
-    match lines {
-        Some(lines) if lines.len() < LINES_AT_ONCE => {
+    let mut pulled = 0;
+    loop {
+        let (seq, after) = shared.end_of_log();
+        let next = order.take_turn(seq, after, until)?;
+        let is_here = |line: &SequencedLine| line.texts.iter().all(|id| shared.has_text(*id));
+        let was_late = next.is_none();
+        if let Some(NextLines { lines, has_more: false }) = next
+            && lines.iter().all(is_here)
+        {
             take(shared, order, &lines)?;
-            Ok(lines.len())
+            return Ok(pulled + lines.len());
         }
-        _ => {
-            order.let_go(until);
-            pull(shared, order)
+        order.let_go(until);
+        pulled += pull(shared, order)?;
+        if was_late || Instant::now() >= until {
+            return Ok(pulled);
         }
     }
 }

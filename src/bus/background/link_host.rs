@@ -50,8 +50,8 @@ pub(crate) fn is_cut_off(shared: &BusShared) -> Option<bool> {
     Some(is_too_long(since_beat, since_down))
 }
 
-/// Decides that by the time since the last beat that was answered, and since it was last seen that the server is down: nobody can bury
-/// anybody as long as it is.
+/// Decides that by the time since the last beat that was answered, and since the server last said that it serves nobody: nobody can bury
+/// anybody as long as that is so.
 fn is_too_long(since_beat: Duration, since_down: Option<Duration>) -> bool {
     let since_word = since_down.map_or(since_beat, |since| since.min(since_beat));
     since_word >= wait_times::HOST_CUT_OFF || since_beat >= wait_times::HOST_CUT_OFF_AT_LAST
@@ -286,7 +286,7 @@ mod tests {
         // A server that is down buries nobody, as long as its machine says so.
         assert!(!is_too_long(seconds(20), Some(seconds(4))));
         assert!(is_too_long(before(apart), Some(before(apart))));
-        assert!(is_too_long(before(silent), Some(seconds(0))), "a firewall may have said so");
+        assert!(is_too_long(before(silent), Some(seconds(0))), "another server may have said so");
     }
 
     #[test]

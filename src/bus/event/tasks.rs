@@ -9,6 +9,7 @@ use crate::domain::name::Name;
 use crate::domain::permission::Policy;
 use crate::domain::task::result::{Context, Usage};
 use crate::domain::task::{TaskError, TaskStatus};
+use crate::domain::workflow::StepOf;
 
 /// An agent is assigned work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,6 +61,9 @@ pub struct TaskPlaced {
     pub permissions: Option<Policy>,
     #[serde(default, skip_serializing_if = "Priority::is_normal")]
     pub priority: Priority,
+    /// The step of a workflow that it carries out, which begins when the agent is started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<StepOf>,
     pub skip: Skip,
 }
 

@@ -31,6 +31,7 @@ pub(super) fn of(
             cwd: None,
             permissions: None,
             priority: Priority::Normal,
+            step: None,
             skip: Skip,
         }),
     }

@@ -38,7 +38,7 @@ pub(crate) struct BusShared {
     pub(crate) is_keeper: AtomicBool,
     /// Whether other machines write between the acts of this process, so that it had better wait for its turn than race with them.
     pub(crate) is_crowded: AtomicBool,
-    /// When this process last saw that the server is down, in milliseconds since the machine was started; 0 if never.
+    /// When the server last said that it serves nobody now, in milliseconds since the machine was started; 0 if never.
     pub(crate) server_down_ms: AtomicU64,
     /// What members may repeat, because a server has not acknowledged it.
     pub(crate) unsettled: Unsettled,

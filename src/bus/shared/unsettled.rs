@@ -4,17 +4,15 @@
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use sha2::{Digest as _, Sha256};
 
 use crate::bus::rules::Operation;
 use crate::domain::ids::{CommandId, SessionId};
+use crate::domain::wait_times;
 use crate::sys::mutex::lock;
 use crate::sys::random_ids;
-
-/// Later, the same words mean something new. The error of the server names this time, too.
-const REPEATED_WITHIN: Duration = Duration::from_mins(10);
 
 /// What a process tries in that time while its server is away; an entry takes less than 100 bytes.
 const MOST: usize = 4_096;
@@ -50,7 +48,7 @@ impl Unsettled {
     /// Takes the command of an earlier attempt at an act whose outcome is unknown, if there is one.
     pub(crate) fn take(&self, act: &Act) -> Option<CommandId> {
         let mut acts = lock(&self.0);
-        acts.retain(|(.., since)| since.elapsed() < REPEATED_WITHIN);
+        acts.retain(|(.., since)| since.elapsed() < wait_times::REPEATED_WITHIN);
         let at = acts.iter().position(|(known, ..)| known == act)?;
         acts.remove(at).map(|(_, id, _)| id)
     }

@@ -28,7 +28,7 @@ pub(crate) const MIRROR_FORMAT: u32 = 3;
 pub(crate) const SNAPSHOT_FORMAT: u32 = 2;
 
 /// The level of the state in a snapshot. A snapshot without one has level 1.
-pub(crate) const SNAPSHOT_LEVEL: u32 = 18;
+pub(crate) const SNAPSHOT_LEVEL: u32 = 19;
 
 /// The least level of a version that may continue from a snapshot of this version.
 pub(crate) const LEAST_SNAPSHOT_LEVEL: u32 = 1;

@@ -64,7 +64,7 @@ pub enum LogError {
     Away {
         server: String,
         reason: String,
-        /// Whether its machine says that it does not run, so that nobody can reach it.
+        /// Whether it says itself that it serves nobody now.
         is_down: bool,
     },
     /// The server refuses to serve, or must not be used.

@@ -26,8 +26,8 @@ pub use self::durability::Durability;
 pub use self::log_error::LogError;
 pub(super) use self::log_error::{MAKE_ROOM, MOUNT_IT};
 pub use self::sequencer::{
-    HostLease, HostLink, LINES_AT_ONCE, Mirror, OrderedBy, Proposed, ProposedLine, Sequenced,
-    SequencedLine, Sequencer, TeamOfHosts,
+    BYTES_AT_ONCE, BYTES_IN_TURN, HostLease, HostLink, LINES_AT_ONCE, Mirror, NextLines, OrderedBy,
+    Proposed, ProposedLine, Sequenced, SequencedLine, Sequencer, TeamOfHosts,
 };
 pub use self::session_presence::{Hold, Presence, Standing};
 pub use self::write_turn::WriteTurn;

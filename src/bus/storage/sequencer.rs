@@ -58,25 +58,41 @@ pub struct SequencedLine {
     pub texts: Vec<Uuid>,
 }
 
-/// How many lines a sequencer returns at once: few enough for the memory of one process, as a line may have half a megabyte.
+/// How many lines a sequencer returns at once.
 pub const LINES_AT_ONCE: usize = 64;
+
+/// How many bytes of lines it returns at once, unless the first line alone has more: few enough for a slow connection, which must bring
+/// them before the deadline.
+pub const BYTES_AT_ONCE: usize = 256 * 1024;
+
+/// The same in the turn, where all machines wait for whoever reads. A line may have half a megabyte, and is not read there.
+pub const BYTES_IN_TURN: usize = 64 * 1024;
+
+/// The next lines of a log.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NextLines {
+    pub lines: Vec<SequencedLine>,
+    /// Whether more may follow, which was too much for one answer.
+    pub has_more: bool,
+}
 
 /// The common order of a log. All calls wait for a server, so only threads that may block use it.
 pub trait Sequencer: Send + Sync {
     /// Gives a line its place, if it comes next. The same command has one place, however often it is asked for.
     fn put(&self, line: &ProposedLine, until: Instant) -> Result<Sequenced, LogError>;
 
-    /// Returns the next lines from a seq on, [`LINES_AT_ONCE`] or, if these are all there are, fewer. `after` is the command of the line
-    /// before it: a server that has another one there has lost its newest part.
+    /// Returns the next lines from a seq on, at most [`LINES_AT_ONCE`] and [`BYTES_AT_ONCE`]. `after` is the command of the line before it:
+    /// a server that has another one there has lost its newest part.
     fn lines_from(
         &self,
         seq: u64,
         after: Option<CommandId>,
         until: Instant,
-    ) -> Result<Vec<SequencedLine>, LogError>;
+    ) -> Result<NextLines, LogError>;
 
     /// Waits for the turn among all machines, and returns the next lines from a seq on, as [`lines_from`](Self::lines_from) does. As long
     /// as it is held, only the holder's line gets a place: whoever has lost a race is sure of the next. None if it did not come in time.
+    /// It is given back at once if more has to be read than [`BYTES_IN_TURN`].
     ///
     /// The next [`put`](Self::put) ends it, and [`let_go`](Self::let_go) does. The server takes it from a holder that stands still.
     fn take_turn(
@@ -84,7 +100,7 @@ pub trait Sequencer: Send + Sync {
         seq: u64,
         after: Option<CommandId>,
         until: Instant,
-    ) -> Result<Option<Vec<SequencedLine>>, LogError>;
+    ) -> Result<Option<NextLines>, LogError>;
 
     /// Gives the turn back, if it is held. Says whether it was: then nobody's line has got a place since the lines were read.
     fn let_go(&self, until: Instant) -> bool;

@@ -12,6 +12,7 @@ pub(super) mod letter_columns;
 mod live_region;
 mod painting;
 mod print_lines;
+mod queued_lines;
 mod terminal_colours;
 mod wrapped_lines;
 mod write_and_flush;
@@ -25,4 +26,5 @@ pub(super) use self::print_lines::{
     Stderr, columns_of_stdout, error, has_reader, print_answer, say, say_aside, say_coloured,
     say_fitted, say_part, tell, wants_colours_on_stdout, why_unwritten,
 };
+pub(super) use self::queued_lines::QueuedLines;
 pub(super) use self::wrapped_lines::wrapped;

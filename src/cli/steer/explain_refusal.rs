@@ -1,7 +1,7 @@
 //! Why the bus refused a wish, for a person: without the tools that only models have, and with the command that helps.
 
 use crate::bus::BusError;
-use crate::bus::rules::{NobodyFits, Refusal};
+use crate::bus::rules::{NobodyFits, PlacementRefusal, Refusal};
 use crate::bus::state::State;
 use crate::cli::{Failure, with_hint};
 use crate::domain::limits;
@@ -38,6 +38,14 @@ pub(super) fn explained(error: BusError, state: &State) -> Failure {
             format!("`{name}` is no agent that a bridge started, but joined by itself ({kind})"),
             "end it where it runs",
         ),
+        Refusal::Placement(PlacementRefusal::ReadsNothing { name, readers }) => {
+            let what = format!("`{name}` starts agents for others and reads no messages");
+            if readers.is_empty() {
+                with_hint(what, STATUS)
+            } else {
+                with_hint(what, format!("write to {readers}"))
+            }
+        }
         Refusal::UnknownPermission { id } => {
             let what = format!("there is no question `{id}`, or it was answered too long ago");
             with_hint(what, STATUS)

@@ -8,3 +8,6 @@ pub const KEPT_REFUSALS: usize = 32;
 
 /// The profiles that a host offers, and the machines that it offers them to: both are written by hand.
 pub const MAX_OFFERED: usize = 64;
+
+/// The agents of a host that the refusal of a message to its bridge names.
+pub const SHOWN_AGENTS_OF_HOST: usize = 3;

@@ -17,6 +17,9 @@ pub struct Step {
     /// The requested model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// The host that starts its agent: the name of a machine, or of the bridge there; none means the machine that runs the workflow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     /// The steps that have to end before it begins.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<Name>,
@@ -99,6 +102,7 @@ impl Step {
             name,
             agent: agent.to_owned(),
             model: None,
+            host: None,
             depends_on: depends_on.to_vec(),
             when: None,
             for_each: None,
@@ -110,6 +114,12 @@ impl Step {
             gate: None,
             repeat: None,
         }
+    }
+
+    /// Returns the agents that may be started where its workflow runs: a host has profiles and approvals of its own.
+    pub fn agents_here(&self) -> impl Iterator<Item = &String> {
+        let agent = Some(&self.agent).filter(|_| self.host.is_none());
+        agent.into_iter().chain(&self.fallback)
     }
 
     /// Makes the step for one item of its list, counted from 1.

@@ -11,6 +11,7 @@ use crate::domain::workflow::StepStatus;
 use crate::mcp::ToolError;
 use crate::mcp::orchestrator_team::OrchestratorTeam;
 use crate::team::Team;
+use crate::view::host_of_step;
 use crate::workflow::{WorkflowError, Workflows};
 
 /// Bytes of one step's output that a status shows.
@@ -44,6 +45,9 @@ pub(crate) struct StepView {
     name: String,
     /// The agent that runs it, or is meant to.
     agent: String,
+    /// The host that the plan gives it to: the agent's machine once it has begun.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    host: Option<String>,
     /// waiting, asking, running, done, failed, unneeded, skipped or cancelled.
     status: String,
     /// The steps it waits for.
@@ -111,6 +115,7 @@ impl StepView {
         Self {
             name: step.plan.name.to_string(),
             agent: step.agent.as_ref().map_or_else(planned, ToString::to_string),
+            host: host_of_step(step, task.as_ref()),
             status: step.status.as_str().to_owned(),
             waits_for: before.filter(|_| waits).map(ToString::to_string).collect(),
             attempts: step.attempts,

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::launch_source::{LaunchSource, kept_name_note, namesake_note, resume_note};
+use super::on_host::find_host::Where;
 use super::role_word::role_of;
 use super::start_new_agent::{Ground, Newcomer, Started};
 use super::unknown_agent::unknown_agent;
@@ -61,8 +62,10 @@ impl Team {
     /// Assigns work. A live member's name wins, unless it only plays a script in a trial; else a profile of that name starts a new agent.
     pub async fn assign(&self, assignment: Assignment) -> Result<Assigned, TeamError> {
         self.bus().refresh()?;
-        if let Some(host) = assignment.host.clone().filter(|host| !self.is_own_machine(host)) {
-            return self.assign_on_host(&host, assignment).await;
+        if let Some(host) = &assignment.host
+            && let Where::There(bridge) = self.hosts().find(host, &assignment.agent)?
+        {
+            return self.assign_on_host(bridge, assignment).await;
         }
         if let Some(role) = role_of(&assignment.agent).filter(|_| !assignment.resume) {
             return self.assign_to_role(&role, assignment).await;

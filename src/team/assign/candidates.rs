@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
+use super::on_host::find_host::Hosts;
 use super::role_word::role_of;
 use super::unknown_agent::unknown_agent;
 use crate::bus::BusError;
@@ -29,6 +30,8 @@ pub struct Candidates {
     /// The words of roles, lanes and capabilities that agents of the profiles and live agents have, each with the reason if the program
     /// of its profile is missing.
     pub words: Vec<(String, Option<String>)>,
+    /// The hosts of the team; `None` where they are not known, or do not count.
+    pub hosts: Option<Hosts>,
     /// Where the programs of gates are searched, in the form of `PATH`; `None` if that is unknown.
     pub search_path: Option<OsString>,
 }
@@ -65,6 +68,7 @@ impl Candidates {
         all.profiles.extend(all.missing.drain(..).map(|(name, _)| name));
         all.words.iter_mut().for_each(|(_, missing)| *missing = None);
         all.search_path = None;
+        all.hosts = None;
         all
     }
 
@@ -125,6 +129,8 @@ impl Team {
     /// Returns the members and profiles that could be given work now.
     pub fn candidates(&self) -> Candidates {
         let mut candidates = Candidates::profiles(self.config(), &self.inner.launch);
+        // A script plays the agents of a trial, on whatever host its plan wants them.
+        candidates.hosts = (!self.config().plays_script()).then(|| self.hosts());
         self.bus().look(|state| {
             for live in state.live_sessions() {
                 match live.kind {

@@ -29,7 +29,7 @@ impl Team {
     /// Frees a slot by retiring an idle agent gracefully, or returns whether a slot may become free later.
     ///
     /// Never retires an agent with a chosen name (also if a plan chose it), with tasks other than workflow steps, or with anything
-    /// pending. Of several candidates it retires the one idle for longest, and none while another is stopping.
+    /// pending. An agent that a host has started for steps of this member counts as one of its own. Of several candidates it retires the one idle for longest, and none while another is stopping.
     pub async fn free_a_slot(&self) -> Result<AgentSlot, TeamError> {
         self.bus().refresh()?;
         let me = self.inner.membership.session();
@@ -37,12 +37,14 @@ impl Team {
         let now = self.bus().now();
         let (spare, is_work) = self.bus().look(|state| {
             let mut mine = state.live_sessions();
-            mine.retain(|live| live.owner == Some(me));
+            mine.retain(|live| live.owner == Some(me) || self.did_own_steps(state, live));
             let works = mine.iter().any(|live| has_work(state, live, now));
             if mine.iter().any(|live| live.stop.is_some()) {
                 return (None, true);
             }
-            let in_root = |live: &Session| live.cwd.as_deref() == Some(root.as_ref());
+            let in_root = |live: &Session| {
+                live.owner != Some(me) || live.cwd.as_deref() == Some(root.as_ref())
+            };
             mine.retain(|live| in_root(live) && self.can_retire(state, live));
             let spare = mine.into_iter().min_by_key(|live| live.last_ms);
             (spare.map(|live| live.name.clone()), works)

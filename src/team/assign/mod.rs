@@ -1,8 +1,7 @@
 //! Assigning work: the candidates, the choice among them, and room for a new agent.
 
 pub(crate) mod assign_task;
-mod place_on_host;
-pub(crate) mod take_up_placed;
+pub(crate) mod on_host;
 mod by_role;
 pub(crate) mod candidates;
 pub(crate) mod free_a_slot;

@@ -7,11 +7,12 @@ use serde::Serialize;
 
 use super::status_counts::status_counts;
 use super::step_note::step_note;
-use crate::bus::state::{State, StepRun, Workflow};
+use crate::bus::state::{State, StepRun, Task, Workflow};
 use crate::domain::ids::SessionId;
 use crate::domain::limits;
+use crate::domain::member::HOST_NAME_BYTES;
 use crate::domain::text::counted::counted;
-use crate::domain::text::visible_letters::beginning;
+use crate::domain::text::visible_letters::{beginning, quoted};
 use crate::domain::workflow::{StepStatus, WorkflowStatus};
 use crate::view::{Moment, StatusLook};
 use crate::view::{going_on, took};
@@ -57,6 +58,9 @@ pub struct StepNode {
     pub item_of: Option<String>,
     /// The agent that does it, or is meant to.
     pub agent: String,
+    /// Of a step that its plan gives to another host: the machine of its agent, or before it begins the host as the plan names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     /// waiting, asking, running, done, failed, unneeded, skipped or cancelled.
     #[schemars(with = "String")]
     pub status: StepStatus,
@@ -169,6 +173,14 @@ impl WorkflowTree {
     }
 }
 
+/// Returns where the agent of a step is, or is to be, if its plan names a host.
+pub fn host_of_step(step: &StepRun, task: Option<&Task>) -> Option<String> {
+    let planned = step.plan.host.as_ref()?;
+    // A fallback may have been started where the workflow runs.
+    let machine = task.and_then(|task| task.host.clone());
+    machine.or_else(|| (step.passed == 0).then(|| planned.clone()))
+}
+
 impl StepNode {
     fn of(workflow: &Workflow, step: &StepRun, state: &State) -> Self {
         let planned = || step.planned_agent().to_owned();
@@ -177,6 +189,7 @@ impl StepNode {
             name: step.plan.name.to_string(),
             item_of: step.item.as_ref().map(|item| item.of.to_string()),
             agent: step.agent.as_ref().map_or_else(planned, ToString::to_string),
+            host: host_of_step(step, step.task.as_ref().and_then(|id| state.task(id))),
             status: step.status,
             is_gone: false,
             depends_on: depends_on.map(ToString::to_string).collect(),
@@ -189,6 +202,13 @@ impl StepNode {
             reason: step.why.as_ref().map(|why| beginning(why, limits::WHY_CHARS)),
             note: step_note(workflow, step, state),
         }
+    }
+
+    /// Returns its agent, and where that is if its plan gives it to another host.
+    pub fn agent_in_words(&self) -> String {
+        let host = self.host.as_ref();
+        let host = host.map(|host| format!(" on {}", quoted(host, HOST_NAME_BYTES)));
+        format!("{}{}", self.agent, host.unwrap_or_default())
     }
 
     /// Nobody goes on with it until somebody resumes its workflow, which nobody can do with a trial.
@@ -251,6 +271,7 @@ mod tests {
             name: "build".to_owned(),
             item_of: None,
             agent: "ann".to_owned(),
+            host: None,
             status,
             is_gone: false,
             depends_on: depends_on.iter().map(|name| (*name).to_owned()).collect(),

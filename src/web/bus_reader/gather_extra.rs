@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::files_of_task::files_elsewhere;
 use crate::bus::storage::LogError;
 use crate::bus::storage::file::Follower;
 use crate::domain::ids::TaskId;
@@ -31,6 +32,7 @@ pub(super) fn gather_extra(bus: &mut Follower, view: &View, last_turn: Option<&T
     if let Err(error) = gather(bus, view, last_turn, &mut extra) {
         tracing::debug!(%error, "cannot read all of a page");
     }
+    extra.elsewhere = extra.task.as_ref().and_then(|task| files_elsewhere(bus, task));
     extra
 }
 

@@ -12,6 +12,8 @@ mod view_path;
 mod views;
 
 pub use self::page_frame::{message_page, signed_in_page};
-pub use self::page_input::{Extra, OlderLetters, PageContext, PageInput, SearchResult, StepPrompt};
+pub use self::page_input::{
+    Extra, FilesElsewhere, OlderLetters, PageContext, PageInput, SearchResult, StepPrompt,
+};
 pub use self::render_page::{Fragment, fragments, page, rows_of_letters};
 pub use self::view_path::View;

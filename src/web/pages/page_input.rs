@@ -44,6 +44,8 @@ pub struct Extra {
     pub live: Arc<Vec<LiveLine>>,
     /// What git says of the files that the task has changed, for `View::Task` and `View::Member`.
     pub diffs: Vec<FileDiff>,
+    /// Where those files are, if not here, so that git here says nothing of them.
+    pub elsewhere: Option<FilesElsewhere>,
     /// The prompts of the steps that wait for approval, for `View::Team` and `View::Workflow`.
     pub prompts: Vec<StepPrompt>,
     /// The calls behind the permission questions that wait, as lines, by the id of the question.
@@ -56,6 +58,15 @@ pub struct Extra {
     pub usage: Vec<UsageRow>,
     /// What `View::Search` has found; none while nothing is searched for.
     pub found: Option<SearchResult>,
+}
+
+/// Where the files of a task are that ran on another host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilesElsewhere {
+    /// The name of the machine.
+    pub machine: String,
+    /// Whether this machine has the same name.
+    pub is_namesake: bool,
 }
 
 /// A page of older messages.

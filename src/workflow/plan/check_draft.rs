@@ -6,6 +6,7 @@ use super::evaluate_condition;
 use super::placeholders::{self, Part};
 use super::plan_draft::{Draft, StepDraft};
 use super::plan_problem::Problem;
+use super::step_host::StepHost;
 use crate::domain::limits;
 use crate::domain::name::{MAX_NAME_BYTES, Name};
 use crate::domain::text::suggest::nearest;
@@ -23,7 +24,7 @@ pub(super) struct Check {
 }
 
 impl Check {
-    fn add(&mut self, place: impl Into<String>, what: impl Into<String>) {
+    pub(super) fn add(&mut self, place: impl Into<String>, what: impl Into<String>) {
         self.problems.push(Problem { place: place.into(), what: what.into() });
     }
 
@@ -117,7 +118,7 @@ impl Check {
         &mut self,
         index: usize,
         given: &[String],
-        known: &Candidates,
+        (host, known): (&StepHost, &Candidates),
     ) -> Vec<String> {
         if given.len() > limits::MAX_FALLBACKS {
             let (count, most) = (given.len(), limits::MAX_FALLBACKS);
@@ -126,6 +127,9 @@ impl Check {
             return Vec::new();
         }
         for (number, agent) in given.iter().enumerate() {
+            if host.has(agent) {
+                continue;
+            }
             let place = format!("steps[{index}].fallback[{number}]");
             // If none of a step's programs is installed, the problem of its agent says so.
             self.agent(place, agent, known, true);

@@ -12,6 +12,8 @@ pub struct StepDraft {
     /// What to do, with placeholders.
     pub prompt: String,
     pub model: Option<String>,
+    /// The machine on which its agent is started, or the name of the bridge there.
+    pub host: Option<String>,
     /// The names of the steps that must be done first.
     pub depends_on: Vec<String>,
     /// A condition on an earlier step; if it does not hold, this step is not needed.

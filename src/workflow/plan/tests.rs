@@ -7,6 +7,7 @@ use super::*;
 use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::team::Candidates;
+use crate::team::assign::on_host::find_host::tests::one_host;
 
 fn known() -> Candidates {
     let name = |text| Name::parse(text).unwrap();
@@ -19,6 +20,7 @@ fn known() -> Candidates {
             ("reviewer".into(), None),
             ("tester".into(), Some("its program is not on PATH".into())),
         ],
+        hosts: None,
         search_path: None,
     }
 }
@@ -278,4 +280,62 @@ fn a_step_takes_a_role_that_somebody_has_whose_program_is_there() {
     ] {
         refused(vec![of(agent)], &[&format!("steps[0].agent: {problem}")]);
     }
+}
+
+fn at(host: &str, agent: &str) -> StepDraft {
+    StepDraft { agent: agent.into(), host: Some(host.into()), ..step("a", &[], "x") }
+}
+
+#[test]
+fn a_step_of_another_host_needs_an_agent_that_this_host_starts_and_none_that_is_here() {
+    let known = Candidates { hosts: Some(one_host("far")), ..known() };
+    let check = |step: StepDraft, expected: &str| {
+        let draft = Draft { name: "test".to_owned(), steps: vec![step] };
+        match validate(draft, &known) {
+            Ok(plan) => assert_eq!(expected, "", "{plan:?}"),
+            Err(problems) => {
+                let problems: Vec<_> = problems.0.iter().map(ToString::to_string).collect();
+                assert_eq!(problems, [expected]);
+            }
+        }
+    };
+    for host in ["builder", "BOX"] {
+        check(at(host, "far"), "");
+    }
+    let fallback = vec!["far".to_owned(), "codex".to_owned()];
+    check(StepDraft { fallback, ..at("box", "far") }, "");
+    // The machine that runs the workflow is no other one.
+    check(at("laptop", "codex"), "");
+    check(
+        at("laptop", "far"),
+        "steps[0].agent: `far` is neither a live agent nor a profile; profiles: `claude`, `codex`, `gemini`",
+    );
+    check(
+        at("builder", "codex"),
+        "steps[0].host: `builder` does not offer the profile `codex`, but `far`",
+    );
+    check(
+        at("shed", "far"),
+        "steps[0].host: no host `shed` starts agents for this team: there are `builder` on \"box\" (far)",
+    );
+    check(at(" ", "far"), "steps[0].host: it must be a name of 1 to 64 bytes");
+    check(
+        at("builder", "@reviewer"),
+        "steps[0].agent: a host starts a new agent of a profile: name one instead of a role",
+    );
+    let gate = vec!["true".to_owned()];
+    check(
+        StepDraft { gate, ..at("builder", "far") },
+        "steps[0].gate: it runs where the workflow runs, but the step works on its `host`: leave one of the two out",
+    );
+    check(
+        StepDraft { fallback: vec!["zzyzx".to_owned()], ..at("builder", "far") },
+        "steps[0].fallback[0]: `zzyzx` is neither a live agent nor a profile; profiles: `claude`, `codex`, `gemini`",
+    );
+}
+
+#[test]
+fn where_hosts_are_not_known_any_agent_may_be_of_one() {
+    let plan = checked(vec![at("builder", "far")]).unwrap();
+    assert_eq!(plan.steps[0].host.as_deref(), Some("builder"));
 }

@@ -16,11 +16,12 @@ use crate::domain::text::exactly::{exact_words, exactly};
 use crate::sys::fs::bounded_file;
 
 const PLAN_KEYS: [&str; 2] = ["name", "steps"];
-const STEP_KEYS: [&str; 16] = [
+const STEP_KEYS: [&str; 17] = [
     "name",
     "agent",
     "prompt",
     "model",
+    "host",
     "depends_on",
     "when",
     "for_each",
@@ -238,6 +239,7 @@ impl PlanReader<'_> {
             "agent" => step.agent = reader.string(value, &what).unwrap_or_default(),
             "prompt" => step.prompt = reader.string(value, &what).unwrap_or_default(),
             "model" => step.model = reader.filled_string(value, &what),
+            "host" => step.host = reader.filled_string(value, &what),
             "depends_on" => step.depends_on = strings(reader, value, &what),
             "when" => step.when = reader.string(value, &what),
             "for_each" => step.for_each = reader.string(value, &what),
@@ -306,6 +308,7 @@ mod tests {
             agent = "codex"
             prompt = "two"
             model = "m"
+            host = "builder"
             depends_on = ["codex"]
             when = "steps.codex.status == done"
             for_each = "steps.codex.json"
@@ -326,6 +329,7 @@ mod tests {
             agent: "codex".into(),
             prompt: "two".into(),
             model: Some("m".into()),
+            host: Some("builder".into()),
             depends_on: vec!["codex".into()],
             when: Some("steps.codex.status == done".into()),
             for_each: Some("steps.codex.json".into()),

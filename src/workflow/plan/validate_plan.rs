@@ -19,20 +19,24 @@ pub fn validate(draft: Draft, known: &Candidates) -> Result<Plan, Problems> {
     let names = check.names(&draft.steps);
     let mut steps = Vec::new();
     for (index, (draft, name)) in draft.steps.iter().zip(&names).enumerate() {
-        // A missing program is no problem while another agent of the step is installed.
-        let can_be_missing =
-            draft.fallback.iter().chain([&draft.agent]).any(|agent| !known.is_missing(agent));
-        check.agent(place(index, "agent"), &draft.agent, known, can_be_missing);
+        let host = check.host(index, draft, known);
+        // A missing program is no problem while another agent of the step is installed, or started by another host.
+        let can_be_missing = host.is_elsewhere()
+            || draft.fallback.iter().chain([&draft.agent]).any(|agent| !known.is_missing(agent));
+        if !host.is_elsewhere() {
+            check.agent(place(index, "agent"), &draft.agent, known, can_be_missing);
+        }
         steps.push(Step {
             name: name.clone(),
             agent: draft.agent.clone(),
             model: draft.model.clone(),
+            host: draft.host.clone(),
             depends_on: check.known_steps(index, ("depends_on", &draft.depends_on), &names),
             when: check.when(index, draft.when.as_deref()),
             for_each: check.for_each(index, draft),
             timeout_seconds: draft.timeout_seconds,
             retries: check.retries(index, draft.retries),
-            fallback: check.fallback(index, &draft.fallback, known),
+            fallback: check.fallback(index, &draft.fallback, (&host, known)),
             fresh: draft.fresh,
             approve: check.approver(index, draft.approve.as_deref()),
             gate: check.gate(index, draft, known),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tokio::time::Instant;
 
 use crate::bus::BusError;
-use crate::bus::rules::Refusal;
+use crate::bus::rules::{PlacementRefusal, Refusal};
 use crate::bus::storage::LogError;
 use crate::domain::ids::WorkflowId;
 use crate::domain::name::Name;
@@ -51,6 +51,8 @@ pub(crate) enum Blocker {
     MovedOn,
     /// The bus or the agent cannot accept it now.
     Busy,
+    /// Another host was asked to start its agent, and may answer until then.
+    Placed(Instant),
     /// Its data cannot be read or stored now. If that lasts, the step fails with this class of error and this reason.
     Now(&'static str, String),
     /// It can never begin: the class of the error, and the reason.
@@ -90,7 +92,9 @@ impl Blocker {
                     ),
                 ),
                 // An agent that is stopping is gone soon, and then another may take the step.
-                Refusal::QueueFull { .. } | Refusal::Stopping { .. } => Self::Busy,
+                Refusal::QueueFull { .. }
+                | Refusal::Stopping { .. }
+                | Refusal::Placement(PlacementRefusal::TooMany { .. }) => Self::Busy,
                 other => Self::Never("start", other.to_string()),
             },
             TeamError::Bus(_) => Self::Busy,

@@ -3,6 +3,7 @@
 pub(crate) mod blocker;
 pub mod input_source;
 pub mod next_actions;
+pub(crate) mod placed_steps;
 pub(crate) mod prompt_templates;
 pub(crate) mod runner;
 pub(crate) mod start_step;

@@ -13,8 +13,9 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::blocker::{BlockedSince, Blocker};
+use super::blocker::{BlockedSince, Blocker, Key};
 use super::next_actions::{self, Action, TaskEnd, TaskSeen, after_failure};
+use super::placed_steps::PlacedSteps;
 use super::prompt_templates::{PromptTemplates, PromptsError};
 use super::start_step;
 use super::step_inputs::StepInputs;
@@ -28,7 +29,7 @@ use crate::domain::name::Name;
 use crate::domain::task::{TaskError, TaskStatus};
 use crate::domain::wait_times;
 use crate::domain::workflow::{StepMove, StepOf, StepStatus};
-use crate::team::{Assignment, Team, TeamError};
+use crate::team::{Assignment, Team, TeamError, Where};
 use crate::workflow::gate_consent::{self, Barred};
 use crate::workflow::plan::evaluate_condition::ConditionResult;
 
@@ -39,6 +40,7 @@ pub(crate) async fn run(team: Team, ending: CancellationToken) {
         team,
         prompts: BTreeMap::new(),
         blocked: BlockedSince::default(),
+        placed: PlacedSteps::default(),
         turns: BTreeMap::new(),
         overdue: BTreeSet::new(),
         gates: BTreeMap::new(),
@@ -73,6 +75,8 @@ struct Runner {
     prompts: BTreeMap<WorkflowId, Arc<PromptTemplates>>,
     /// When steps were blocked because their data cannot be read or stored.
     blocked: BlockedSince,
+    /// The steps that wait for other hosts to start their agents.
+    placed: PlacedSteps,
     /// When the turns of tasks with a time limit were first seen to run.
     turns: BTreeMap<TaskId, Instant>,
     /// The tasks that were cancelled because their time was up.
@@ -109,6 +113,14 @@ impl Runner {
             self.overdue.clear();
             self.gates.clear();
         }
+        let bus = self.bus().clone();
+        let waits = |(id, step): &Key| {
+            bus.look(|state| {
+                let step = state.workflow(id).and_then(|workflow| workflow.step(step));
+                ids.contains(id) && step.is_some_and(|step| step.status == StepStatus::Waiting)
+            })
+        };
+        self.placed.keep(&self.team, waits).await;
         for id in ids {
             while !ending.is_cancelled() && self.advance(&id, ending).await {}
         }
@@ -203,6 +215,8 @@ impl Runner {
         };
         match begun {
             Ok(()) => return true,
+            // What the host does is a change of the bus.
+            Err(Blocker::Placed(until)) => self.wake_at(until),
             Err(Blocker::MovedOn | Blocker::Busy | Blocker::Now(..)) => self.look_again_soon(),
             Err(Blocker::Never(class, why)) => {
                 if let Some(step_run) = workflow.step(&step) {
@@ -318,6 +332,11 @@ impl Runner {
                 let why = format!("its task was cancelled by {by}");
                 error = Some(TaskError::new("cancelled", why));
             }
+            if status == TaskStatus::Cancelled && self.ended_with_host(step, task) {
+                let why = "its host ended, and its agent with it";
+                let error = Some(TaskError::new("crashed", why));
+                return TaskSeen::Ended(TaskEnd { status: TaskStatus::Interrupted, error });
+            }
             return TaskSeen::Ended(TaskEnd { status, error });
         }
         if task.cancel_asked {
@@ -335,6 +354,17 @@ impl Runner {
         }
         self.overdue.insert(task.id.clone());
         TaskSeen::Overdue
+    }
+
+    /// Says whether nobody has cancelled the task of a step, but its host has ended, and stopped its agents before.
+    fn ended_with_host(&self, step: &StepRun, task: &Task) -> bool {
+        step.plan.host.is_some()
+            && !task.cancel_asked
+            && match &task.cancelled_by {
+                None => true,
+                Some(Author::Member(by)) => self.bus().look(|state| state.stops_as_host(by)),
+                Some(_) => false,
+            }
     }
 
     async fn cancel_task(&mut self, id: &TaskId) -> bool {
@@ -372,6 +402,12 @@ impl Runner {
         let Some(step) = workflow.step(name) else {
             return Err(Blocker::MovedOn);
         };
+        let key = (workflow.id.clone(), name.clone());
+        if let Some(blocker) = self.placed.look(&self.team, &key).await {
+            return Err(blocker);
+        }
+        let hosts = self.team.hosts();
+        let host = start_step::host_of(&self.team, &hosts, step)?;
         let prompts = self.prompts_of(workflow)?;
         let template = prompts.of_step(workflow, name).unwrap_or_default();
         let inputs = StepInputs { source: &self.team, workflow };
@@ -384,7 +420,13 @@ impl Runner {
             step: Some(StepOf { workflow: workflow.id.clone(), step: name.clone() }),
             ..Assignment::default()
         };
-        start_step::give(&self.team, step, assignment).await
+        let Where::There(bridge) = host else {
+            return start_step::give(&self.team, step, assignment).await;
+        };
+        match start_step::give_to_host(&self.team, bridge, assignment).await? {
+            None => Ok(()),
+            Some(task) => Err(Blocker::Placed(self.placed.note(key, task, bridge.name.clone()))),
+        }
     }
 
     /// Expands a step: from here on it runs for each item of its list.

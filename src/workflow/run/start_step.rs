@@ -1,10 +1,14 @@
-//! Assigns a step to an agent: to the one that had it when it was interrupted, else to an idle one, else to a new one.
+//! Assigns a step to an agent: to the one that had it when it was interrupted, else to an idle one, else to a new one, here or on another
+//! host.
 
 use super::blocker::Blocker;
 use crate::bus::BusError;
 use crate::bus::rules::Refusal;
 use crate::bus::state::StepRun;
-use crate::team::{AgentSlot, Assignee, Assignment, Team, TeamError};
+use crate::domain::ids::TaskId;
+use crate::team::{
+    AgentSlot, Assignee, Assignment, Bridge, HostError, Hosts, Team, TeamError, Where,
+};
 
 /// The introduction for an agent that continues a step. The agent may not remember the step, so the whole prompt follows.
 const BEGUN_BEFORE: &str = "This step was started before, and interrupted when its orchestrator \
@@ -32,15 +36,57 @@ pub(crate) async fn give(
     };
     match assigned {
         Ok(_) => Ok(()),
-        Err(error) if is_limit(&error) => match team.free_a_slot().await {
-            Ok(AgentSlot::Soon) => Err(Blocker::Busy),
-            Ok(AgentSlot::Never) => Err(Blocker::of(error)),
-            Err(error) => {
-                tracing::debug!("failed to free a slot for {}: {error}", step.plan.name);
-                Err(Blocker::Busy)
-            }
-        },
+        Err(error) if is_limit(&error) => Err(at_limit(team, error).await),
         Err(error) => Err(Blocker::of(error)),
+    }
+}
+
+/// Returns where the agent of a step is to be started. A fallback that the host of the step does not have is started here.
+pub(crate) fn host_of<'a>(
+    team: &Team,
+    hosts: &'a Hosts,
+    step: &StepRun,
+) -> Result<Where<'a>, Blocker> {
+    // In a trial a script plays all agents, which needs no host.
+    let host = step.plan.host.as_deref().filter(|_| !team.config().plays_script());
+    let Some(host) = host else { return Ok(Where::Here) };
+    let (agent, is_fallback) = (step.planned_agent(), step.passed > 0);
+    match hosts.find(host, agent) {
+        Ok(Where::There(bridge)) if is_fallback && !bridge.offers(agent) => Ok(Where::Here),
+        Err(HostError::Unknown { .. }) if is_fallback => Ok(Where::Here),
+        found => found.map_err(|error| Blocker::of(error.into())),
+    }
+}
+
+/// Gives a step to a host: to an idle agent that has done steps there before, else to a new one. Returns the task that waits for the new one.
+pub(crate) async fn give_to_host(
+    team: &Team,
+    bridge: &Bridge,
+    assignment: Assignment,
+) -> Result<Option<TaskId>, Blocker> {
+    let free = team.free_on_host(bridge, &assignment.agent);
+    let given = match free {
+        Some(agent) => {
+            let agent = agent.to_string();
+            team.assign(Assignment { agent, ..assignment }).await.map(|_| None)
+        }
+        None => team.place(bridge, assignment).await.map(Some),
+    };
+    match given {
+        Err(error) if is_limit(&error) => Err(at_limit(team, error).await),
+        given => given.map_err(Blocker::of),
+    }
+}
+
+/// Makes room for one more agent, or says that there will be none.
+async fn at_limit(team: &Team, error: TeamError) -> Blocker {
+    match team.free_a_slot().await {
+        Ok(AgentSlot::Soon) => Blocker::Busy,
+        Ok(AgentSlot::Never) => Blocker::of(error),
+        Err(failed) => {
+            tracing::debug!("failed to free a slot: {failed}");
+            Blocker::Busy
+        }
     }
 }
 

@@ -6,5 +6,7 @@ mod copied_team;
 mod cut_off_machine;
 #[cfg(target_os = "linux")]
 mod random_faults;
+mod hosted_steps;
 mod other_host;
+mod shared_demo;
 mod two_machines;

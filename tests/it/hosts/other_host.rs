@@ -8,6 +8,8 @@ use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
 
 use super::two_machines::command;
 use crate::support::{DEADLINE, Member, Stage, of_name, postgres_server};
+use crate::web::gate::sign_in;
+use crate::web::http_client::WebServer;
 
 /// Agents of the other machine: they write, ask, or hang.
 const SCRIPT: &str = r#"
@@ -22,16 +24,16 @@ when = "Your task: hang"
 steps = [{ say = "hanging" }, { hang = true }]
 "#;
 
-const PROFILE: &str = "[agents.scripted]\nfile_system = true\npermissions = \"rules\"\n";
+pub(super) const PROFILE: &str = "[agents.scripted]\nfile_system = true\npermissions = \"rules\"\n";
 
 /// The command `host` as it runs. It is killed when this is dropped.
-struct Host {
-    child: tokio::process::Child,
+pub(super) struct Host {
+    pub(super) child: tokio::process::Child,
     said: Lines<BufReader<tokio::process::ChildStdout>>,
 }
 
 impl Host {
-    fn start(stage: &Stage, arguments: &[&str]) -> Self {
+    pub(super) fn start(stage: &Stage, arguments: &[&str]) -> Self {
         let mut child = tokio::process::Command::new(env!("CARGO_BIN_EXE_cli-team-bridge"))
             .arg("host")
             .args(arguments)
@@ -50,7 +52,7 @@ impl Host {
     }
 
     /// Returns its next line that contains a text.
-    async fn says(&mut self, text: &str) -> String {
+    pub(super) async fn says(&mut self, text: &str) -> String {
         let reading = async {
             loop {
                 let line = self.said.next_line().await.unwrap();
@@ -64,7 +66,7 @@ impl Host {
     }
 
     /// Ends it as Ctrl-C does, and waits for its end.
-    async fn interrupt(mut self) {
+    pub(super) async fn interrupt(mut self) {
         let pid = i32::try_from(self.child.id().unwrap()).unwrap();
         nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::SIGINT).unwrap();
         let ended = tokio::time::timeout(DEADLINE, self.child.wait()).await;
@@ -80,6 +82,17 @@ async fn place(lead: &Member, host: &str, prompt: &str) -> String {
 
 fn has_made(project: &Path) -> bool {
     project.join("made.txt").exists()
+}
+
+/// Checks that the page of a task which ran on another host shows no differences of files that are here. Both hosts of a test have the
+/// name of its machine.
+async fn check_page_asks_no_git_here(here: &Stage, task: &str) {
+    let web = WebServer::start(here, &[]).await;
+    let browser = sign_in(&web).await;
+    let page = web.get(&browser.at(&format!("task-{task}")), &browser.cookie).await;
+    assert!(page.body.contains("The files are in another checkout, on a machine"), "{page:?}");
+    assert!(!page.body.contains("id=\"diff-0\""), "{page:?}");
+    web.end().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -113,6 +126,7 @@ async fn an_agent_is_started_on_another_machine_where_its_user_offers_that() {
     assert_eq!(ended, (&json!("done"), &json!("written")), "{result}");
     assert!(result["host"].is_string() && result["files"].is_array(), "{result}");
     assert!(has_made(there.project()) && !has_made(here.project()));
+    check_page_asks_no_git_here(&here, result["task_id"].as_str().unwrap()).await;
     let told = host.says("Started `far` (scripted) for `orchestrator`").await;
     assert!(told.ends_with(result["task_id"].as_str().unwrap()), "{told}");
     // It is a member like any other: more work needs no `host`.
@@ -177,4 +191,55 @@ async fn what_a_killed_host_had_taken_up_is_told_and_nothing_of_it_is_left() {
     let (exit, said) = stage.ended(&["host"], None).await;
     assert_eq!(exit.code, Some(1), "{said}");
     assert!(said.contains("nobody is named whose agents may be started here"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_hosts_with_one_machine_name_none_is_chosen_for_whoever_asks() {
+    let Some(server) = tokio::task::block_in_place(postgres_server::shared) else {
+        println!("skipped: no PostgreSQL is installed");
+        return;
+    };
+    let (here, there) = (Stage::new(SCRIPT), Stage::new(SCRIPT).with_profiles(PROFILE));
+    for stage in [&here, &there] {
+        command(stage, &["bus", "init", &server, "--team", "namesakes"]);
+    }
+    let lead = here.orchestrator().await;
+    let mut host = Host::start(&there, &["--for", "all", "--agents", "scripted"]);
+    host.says("starts scripted in ").await;
+    let list = lead.until("list_agents", json!({}), |list| of_name(list, "host").is_some()).await;
+    // Both checkouts are on the machine of the test.
+    let machine = of_name(&list, "host").unwrap()["host"].as_str().unwrap().to_owned();
+    let asked = json!({ "agent": "scripted", "prompt": "write", "host": machine });
+    let refused = lead.refused("assign_task", asked).await;
+    assert!(refused.contains("several hosts are called"), "{refused}");
+    assert!(refused.contains("or leave `host` out for an agent of your own"), "{refused}");
+    let task = place(&lead, "host", "write").await;
+    assert_eq!(lead.done(&task).await, "written");
+    assert!(has_made(there.project()) && !has_made(here.project()));
+    host.interrupt().await;
+    lead.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_host_whose_output_nobody_reads_goes_on_and_ends_by_ctrl_c() {
+    let stage = Stage::new(SCRIPT).with_profiles(PROFILE);
+    let lead = stage.orchestrator().await;
+    let mut host =
+        Host::start(&stage, &["--for", "all", "--agents", "scripted", "--name", "builder"]);
+    host.says("`builder` starts scripted in ").await;
+    let nowhere = format!("{}/nowhere", "long".repeat(1_000));
+    let task = json!({ "agent": "scripted", "prompt": "x", "host": "builder", "cwd": nowhere });
+    let told = lead.refused("assign_task", task.clone()).await;
+    assert!(told.contains("`builder` did not start the agent"), "{told}");
+    let line = host.says("Did not start scripted").await;
+    assert!(line.len() < 2_500, "an asker's words are cut: {}", line.len());
+    // More than a pipe holds, of which nothing is read.
+    for _ in 0..80 {
+        lead.refused("assign_task", task.clone()).await;
+    }
+    let done = place(&lead, "builder", "write").await;
+    assert_eq!(lead.done(&done).await, "written");
+    host.interrupt().await;
+    lead.close().await;
+    stage.check_nobody_is_left();
 }

@@ -32,22 +32,22 @@ fn check_headers(answer: &Answer) {
 }
 
 /// A browser that has signed in.
-pub(super) struct Browser {
+pub(crate) struct Browser {
     /// The header with the cookie.
-    pub(super) cookie: String,
+    pub(crate) cookie: String,
     /// The base path of the pages.
-    pub(super) base: String,
+    pub(crate) base: String,
 }
 
 impl Browser {
     /// Returns the path of a page.
-    pub(super) fn at(&self, page: &str) -> String {
+    pub(crate) fn at(&self, page: &str) -> String {
         format!("{}{page}", self.base)
     }
 }
 
 /// Signs in by the printed URL.
-pub(super) async fn sign_in(web: &WebServer) -> Browser {
+pub(crate) async fn sign_in(web: &WebServer) -> Browser {
     let answer = web.get(&web.sign_in, "").await;
     assert_eq!(answer.status, 303, "{answer:?}");
     check_headers(&answer);

@@ -11,7 +11,7 @@ mod api_repeats;
 mod api_roles;
 mod api_writes;
 mod file_diffs;
-mod gate;
+pub(crate) mod gate;
 mod hostile_clients;
 pub(crate) mod http_client;
 mod streams;

@@ -171,7 +171,6 @@ pub struct NewPlacement {
     pub name: Option<Name>,
     /// Where it works, relative to the host's own checkout.
     pub cwd: Option<String>,
-    /// It is no step of a workflow.
     pub task: NewTask,
 }
 

@@ -27,7 +27,9 @@ impl Writer<'_> {
 
     /// Says whether a member's inbox accepts a notice.
     pub(in crate::bus::rules) fn accepts_notice(&self, name: &Name) -> bool {
-        self.reaches(name) && self.has_room(name, limits::NOTICE_ROOM)
+        self.reaches(name)
+            && !self.state.is_bridge_of_host(name)
+            && self.has_room(name, limits::NOTICE_ROOM)
     }
 
     /// Says whether an inbox has less than this multiple of the limits, in unread messages and in their bytes.
@@ -43,9 +45,9 @@ impl Writer<'_> {
         self.state.member(name).is_some_and(lasts)
     }
 
-    /// Returns the names of all live members but one, without a session that leaves by this decision.
+    /// Returns the names of all live members that read messages but one, without a session that leaves by this decision.
     pub(in crate::bus::rules) fn everyone_but(&self, name: &Name) -> Vec<Name> {
-        let sessions = self.state.live_sessions().into_iter();
+        let sessions = self.state.readers().into_iter();
         sessions
             .filter(|session| self.leaving != Some(session.id))
             .map(|session| session.name.clone())

@@ -144,11 +144,15 @@ pub(in crate::bus::rules) fn start(
     describe(writer, (session, &name), &new.traits, (None, new.host.clone()));
     show_requests(writer, &name, &claimable_by(writer.state, &name));
     if let Some(task) = task {
-        let by = match &task.placed {
-            Some(id) => &placed_here(writer, me, id)?.by,
-            None => &by.name,
+        // A task that was placed here is that of whoever has asked for it, and so is the step that it carries out.
+        let asked = match &task.placed {
+            Some(id) => {
+                let placed = placed_here(writer, me, id)?;
+                (&placed.by, placed.step.as_ref())
+            }
+            None => (&by.name, task.step.as_ref()),
         };
-        write_assigned(writer, by, (session, &name), task)?;
+        write_assigned(writer, asked, (session, &name), task)?;
     }
     Ok(())
 }

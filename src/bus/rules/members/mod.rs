@@ -18,4 +18,4 @@ pub(super) use self::leave::{fail, leave, told_of};
 pub(super) use self::reap::reap;
 pub(super) use self::session_report::{activity, delivery_methods, model, ready, tools, turn_used};
 pub(super) use self::stop::stop;
-pub(super) use self::undelivered_mail::end_mail;
+pub(super) use self::undelivered_mail::{abandon_mail, end_mail};

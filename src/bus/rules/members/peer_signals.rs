@@ -128,7 +128,7 @@ fn tell(
 /// Returns who hears of a session. One that does not respond, and one that runs a plan, would not read it.
 fn readers(writer: &Writer<'_>, subject: &Subject, topic: &Label) -> Vec<Name> {
     let by_itself = |kind: MemberKind| kind != MemberKind::Agent;
-    let live = writer.state.live_sessions().into_iter();
+    let live = writer.state.readers().into_iter();
     let readers = live.filter(|session| {
         session.id != subject.session
             && !writer.is_leaving(session.id)

@@ -24,7 +24,10 @@ pub(in crate::bus::rules) fn stop(
     let name = known_member(writer.state, agent)?;
     let target = writer.state.live(name).ok_or_else(|| Refusal::Gone { name: name.clone() })?;
     if target.kind != MemberKind::Agent {
-        let hint = "only its own user can stop it; send_message can ask it to";
+        let hint = match writer.state.offer_of(target.id) {
+            Some(_) => "only its own user can stop it; name an agent that it runs",
+            None => "only its own user can stop it; send_message can ask it to",
+        };
         return Err(Refusal::NotAnAgent { name: name.clone(), kind: target.kind.as_str(), hint });
     }
     let mode = if kill { StopMode::AtOnce } else { StopMode::Gracefully };

@@ -4,7 +4,7 @@
 
 use crate::bus::event::Body;
 use crate::bus::rules::event_writer::Writer;
-use crate::bus::rules::refusal::Refusal;
+use crate::bus::rules::refusal::{PlacementRefusal, Refusal};
 use crate::bus::state::State;
 use crate::domain::limits;
 use crate::domain::member::SessionNumber;
@@ -29,6 +29,23 @@ pub fn known_member<'a>(state: &'a State, text: &str) -> Result<&'a Name, Refusa
     })
 }
 
+/// Finds the member that a text names, as somebody who is to read something: the bridge of a host reads nothing.
+pub(in crate::bus::rules) fn known_reader<'a>(
+    state: &'a State,
+    text: &str,
+) -> Result<&'a Name, Refusal> {
+    let name = known_member(state, text)?;
+    if !state.is_bridge_of_host(name) {
+        return Ok(name);
+    }
+    let host = state.live(name).map(|host| host.id);
+    let agents = state.live_sessions().into_iter().filter(|live| live.owner == host);
+    let agents: Vec<_> =
+        agents.map(|agent| &agent.name).take(limits::SHOWN_AGENTS_OF_HOST).collect();
+    let lead = state.lead().map(|lead| &lead.name);
+    Err(PlacementRefusal::reads_nothing(name.clone(), &agents, lead).into())
+}
+
 /// Returns the refusal of a number without a live session. An ended session has no successor: only the name lasts.
 fn no_session(state: &State, number: SessionNumber) -> Refusal {
     let mut departed = state.departed().rev();
@@ -42,10 +59,10 @@ pub(in crate::bus::rules) fn recipient<'a>(
     me: &Name,
     text: &str,
 ) -> Result<&'a Name, Refusal> {
-    let unknown = match known_member(state, text) {
+    let unknown = match known_reader(state, text) {
         Ok(name) if name == me => return Err(Refusal::ToYourself { name: me.clone() }),
         Ok(name) => return Ok(name),
-        Err(ended @ Refusal::NoSession { .. }) => return Err(ended),
+        Err(known @ (Refusal::NoSession { .. } | Refusal::Placement(_))) => return Err(known),
         Err(unknown) => unknown,
     };
     let shown: String = text.trim().chars().take(limits::SHOWN_NAME_CHARS).collect();

@@ -2,7 +2,7 @@
 
 use std::mem::take;
 
-use super::addressing::known_member;
+use super::addressing::known_reader;
 use super::resolve::responsive;
 use crate::bus::rules::event_writer::{Post, Writer};
 use crate::bus::rules::refusal::Refusal;
@@ -28,7 +28,7 @@ pub(super) fn add_copies(
     if count > limits::MENTIONS {
         return Err(Refusal::TooManyMentions { count });
     }
-    let of_session = |number: &SessionNumber| known_member(writer.state, &number.to_string()).ok();
+    let of_session = |number: &SessionNumber| known_reader(writer.state, &number.to_string()).ok();
     let numbered = numbers.iter().filter_map(of_session).cloned();
     let mut copies: Vec<Name> = Vec::new();
     for name in words.iter().flat_map(|word| meant(writer, word)).chain(numbered) {
@@ -46,8 +46,11 @@ pub(super) fn add_copies(
 }
 
 fn meant(writer: &Writer<'_>, word: &Name) -> Vec<Name> {
-    if let Ok(name) = known_member(writer.state, word.as_str()) {
-        return vec![name.clone()];
+    match known_reader(writer.state, word.as_str()) {
+        Ok(name) => return vec![name.clone()],
+        // It reads nothing, and the word means nobody else.
+        Err(Refusal::Placement(_)) => return Vec::new(),
+        Err(_) => {}
     }
     let Ok(word) = Label::parse(word.as_str()) else {
         return Vec::new();

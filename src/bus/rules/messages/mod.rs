@@ -16,6 +16,7 @@ mod acknowledge;
 
 pub(super) use self::acknowledge::acknowledge;
 pub use self::addressing::known_member;
+pub(in crate::bus::rules) use self::addressing::known_reader;
 pub(super) use self::addressing::{check_body, check_room, recipient};
 pub use self::check_envelope::check_envelope;
 pub(super) use self::deadlines::{answer_is_due, expire};

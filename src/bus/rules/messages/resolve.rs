@@ -2,7 +2,7 @@
 //!
 //! A group never means its sender. A message leaves out members that do not respond, as a broadcast does, unless nobody else is meant.
 
-use super::addressing::{known_member, recipient};
+use super::addressing::{known_reader, recipient};
 use crate::bus::event::{Event, Followed};
 use crate::bus::rules::elsewhere::{self, Meant};
 use crate::bus::rules::event_writer::Writer;
@@ -74,7 +74,7 @@ pub(super) fn resolve_for_human(writer: &Writer<'_>, text: &str) -> Result<Recip
     let names = |members: Vec<&Session>| members.iter().map(|one| one.name.clone()).collect();
     let (audience, to): (_, Vec<Name>) = match Address::parse(text)? {
         Address::Elsewhere { tag, .. } => return Err(Refusal::PersonElsewhere { tag }),
-        Address::All => (Audience::All, names(state.live_sessions())),
+        Address::All => (Audience::All, names(state.readers())),
         Address::Group(group) if group != Group::Human => {
             let to: Vec<Name> = names(state.in_group(&group));
             if to.is_empty() {
@@ -83,7 +83,7 @@ pub(super) fn resolve_for_human(writer: &Writer<'_>, text: &str) -> Result<Recip
             (Audience::Group(group), to)
         }
         _ => {
-            let name = known_member(state, text.trim().trim_start_matches('@'))?.clone();
+            let name = known_reader(state, text.trim().trim_start_matches('@'))?.clone();
             (Audience::One(name.clone()), vec![name])
         }
     };

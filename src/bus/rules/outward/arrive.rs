@@ -75,7 +75,7 @@ fn arrive(writer: &mut Writer<'_>, arriving: &Arriving) -> Result<(), Refusal> {
 /// Finds the members that a message is for: one, or all that are live and have room.
 fn recipients(writer: &Writer<'_>, to: Option<&Name>) -> Result<(Audience, Vec<Name>), Refusal> {
     if let Some(name) = to {
-        let name = messages::known_member(writer.state, name.as_str())?.clone();
+        let name = messages::known_reader(writer.state, name.as_str())?.clone();
         messages::check_room(writer, &name)?;
         if !has_room_for_others(writer.state, &name) {
             let limit = limits::UNREAD_FROM_ELSEWHERE;
@@ -83,7 +83,7 @@ fn recipients(writer: &Writer<'_>, to: Option<&Name>) -> Result<(Audience, Vec<N
         }
         return Ok((Audience::One(name.clone()), vec![name]));
     }
-    let live = writer.state.live_sessions().into_iter().filter(|one| !one.hung);
+    let live = writer.state.readers().into_iter().filter(|one| !one.hung);
     let everyone: Vec<Name> = live.map(|one| one.name.clone()).collect();
     let first = everyone.first().cloned().ok_or(Refusal::NobodyElse)?;
     let mut with_room = writer.with_room(everyone);

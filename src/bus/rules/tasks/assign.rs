@@ -10,6 +10,7 @@ use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
+use crate::domain::workflow::StepOf;
 
 pub(in crate::bus::rules) fn assign(
     writer: &mut Writer<'_>,
@@ -21,7 +22,11 @@ pub(in crate::bus::rules) fn assign(
     let agent = writer.session(session)?;
     if agent.kind != MemberKind::Agent {
         let (name, kind) = (agent.name.clone(), agent.kind.as_str());
-        return Err(Refusal::NotAnAgent { name, kind, hint: "ask it with send_message" });
+        let hint = match writer.state.offer_of(agent.id) {
+            Some(_) => "it starts agents for others: name a profile, and this name as `host`",
+            None => "ask it with send_message",
+        };
+        return Err(Refusal::NotAnAgent { name, kind, hint });
     }
     if agent.stop.is_some() {
         return Err(Refusal::Stopping { name: agent.name.clone() });
@@ -37,13 +42,13 @@ pub(in crate::bus::rules) fn assign(
     if agent.queue.len() >= limit {
         return Err(Refusal::QueueFull { name: agent.name.clone(), limit });
     }
-    write_assigned(writer, &by.name, (session, &agent.name), task)
+    write_assigned(writer, (&by.name, task.step.as_ref()), (session, &agent.name), task)
 }
 
-/// Assigns a task to an agent, which may be starting in the same append.
+/// Assigns a task to an agent, which may be starting in the same append. It may be a step of a workflow that whoever assigns it leads.
 pub(in crate::bus::rules) fn write_assigned(
     writer: &mut Writer<'_>,
-    by: &Name,
+    (by, step): (&Name, Option<&StepOf>),
     (session, agent): (SessionId, &Name),
     task: &NewTask,
 ) -> Result<(), Refusal> {
@@ -63,10 +68,10 @@ pub(in crate::bus::rules) fn write_assigned(
         model: task.model.clone(),
         fresh: task.fresh,
         permissions: task.permissions,
-        workflow: task.step.as_ref().map(|step| step.workflow.clone()),
+        workflow: step.map(|step| step.workflow.clone()),
         priority: task.priority,
     }));
-    match &task.step {
+    match step {
         Some(step) => start_step(writer, by, step, &id, agent),
         None => Ok(()),
     }

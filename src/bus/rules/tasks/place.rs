@@ -3,23 +3,30 @@
 use crate::bus::event::{Event, Skip, TaskPlaced};
 use crate::bus::rules::command::NewPlacement;
 use crate::bus::rules::event_writer::Writer;
+use crate::bus::rules::members::abandon_mail;
 use crate::bus::rules::messages::check_body;
 use crate::bus::rules::refusal::{PlacementRefusal, Refusal};
+use crate::bus::rules::workflows::startable;
 use crate::bus::state::Placement;
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::member::HostOffer;
 
-/// Offers to start agents for others, in place of what was offered before.
+/// Offers to start agents for others, in place of what was offered before. From then on it reads no messages: those that it has are over,
+/// as far as the append has room for that.
 pub(in crate::bus::rules) fn offer(
     writer: &mut Writer<'_>,
     me: SessionId,
     offer: &HostOffer,
 ) -> Result<(), Refusal> {
-    writer.session(me)?;
-    if writer.state.offer_of(me) != Some(offer) {
-        let offer = offer.clone();
-        writer.push(Event::HostOffered { session: me, offer, skip: Skip });
+    let name = &writer.session(me)?.name;
+    let before = writer.state.offer_of(me);
+    if before == Some(offer) {
+        return Ok(());
+    }
+    writer.push(Event::HostOffered { session: me, offer: offer.clone(), skip: Skip });
+    if before.is_none() {
+        abandon_mail(writer, name, "only starts agents from now on,");
     }
     Ok(())
 }
@@ -35,14 +42,13 @@ pub(in crate::bus::rules) fn place(
     let host = writer.session(new.with)?;
     let offer = writer.state.offer_of(host.id);
     let offer = offer.ok_or_else(|| PlacementRefusal::NoHost { name: host.name.clone() })?;
-    if !offer.is_for(writer.state.host_of(me)) {
-        let (host, whom) = (host.name.clone(), offer.whom.clone());
-        return Err(PlacementRefusal::ForOthers { host, whom }.into());
+    PlacementRefusal::of_offer(&host.name, offer, (writer.state.host_of(me), &new.profile))?;
+    let limit = writer.state.limits().agents;
+    if writer.state.live_agents() >= limit {
+        return Err(Refusal::TooManyAgents { limit });
     }
-    if !offer.has(new.profile.as_str()) {
-        let (profile, host) = (new.profile.clone(), host.name.clone());
-        let profiles = offer.profiles.clone();
-        return Err(PlacementRefusal::ProfileNotOffered { profile, host, profiles }.into());
+    if let Some(step) = &new.task.step {
+        startable(writer.state, &by, step)?;
     }
     if writer.state.placements().count() >= limits::MAX_PLACED {
         return Err(PlacementRefusal::TooMany { limit: limits::MAX_PLACED }.into());
@@ -62,6 +68,7 @@ pub(in crate::bus::rules) fn place(
         cwd: new.cwd.clone(),
         permissions: new.task.permissions,
         priority: new.task.priority,
+        step: new.task.step.clone(),
         skip: Skip,
     }));
     Ok(())

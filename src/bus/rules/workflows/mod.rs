@@ -8,4 +8,4 @@ mod interrupted;
 
 pub(super) use self::interrupted::{notify_hung, notify_left, show_interrupted};
 pub(super) use self::lead::{cancel, create, resume};
-pub(super) use self::steps::{approve, expand, move_steps, start_step};
+pub(super) use self::steps::{approve, expand, move_steps, start_step, startable};

@@ -26,15 +26,7 @@ pub(in crate::bus::rules) fn start_step(
     task: &TaskId,
     agent: &Name,
 ) -> Result<(), Refusal> {
-    let workflow = unended(writer.state, &step.workflow)?;
-    let owner = workflow.owner.and_then(|owner| writer.state.session(owner));
-    if owner.is_none_or(|owner| owner.name != *by) {
-        return Err(led_by_another(workflow));
-    }
-    let run = known_step(workflow, &step.step)?;
-    if !may_begin(workflow, run) || run.plan.for_each.is_some() {
-        return Err(elsewhere(run));
-    }
+    let (workflow, run) = startable(writer.state, by, step)?;
     writer.push(Event::StepStarted(StepStarted {
         workflow: workflow.id.clone(),
         step: run.plan.name.clone(),
@@ -42,6 +34,24 @@ pub(in crate::bus::rules) fn start_step(
         agent: agent.clone(),
     }));
     Ok(())
+}
+
+/// Returns a step that a member may start now, which leads its workflow.
+pub(in crate::bus::rules) fn startable<'a>(
+    state: &'a State,
+    by: &Name,
+    step: &StepOf,
+) -> Result<(&'a Workflow, &'a StepRun), Refusal> {
+    let workflow = unended(state, &step.workflow)?;
+    let owner = workflow.owner.and_then(|owner| state.session(owner));
+    if owner.is_none_or(|owner| owner.name != *by) {
+        return Err(led_by_another(workflow));
+    }
+    let run = known_step(workflow, &step.step)?;
+    if !may_begin(workflow, run) || run.plan.for_each.is_some() {
+        return Err(elsewhere(run));
+    }
+    Ok((workflow, run))
 }
 
 /// Expands a step: from now on its items are steps of their own.

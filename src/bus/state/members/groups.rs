@@ -72,12 +72,12 @@ impl State {
         }
     }
 
-    /// Returns the live members of a group, those that are here longest first.
+    /// Returns the live members of a group that read messages, those that are here longest first.
     ///
     /// `human` is whoever speaks with the user, and `@lead` the orchestrator that leads. Any other `@word` is the owner of that lane. Where
     /// it has none, it is all members with that role, and where nobody has that, all with that capability.
     pub fn in_group(&self, group: &Group) -> Vec<&Session> {
-        let live = self.live_sessions();
+        let live = self.readers();
         let word = match group {
             Group::Topic(topic) => {
                 return live.into_iter().filter(|session| session.follows(topic)).collect();
@@ -113,7 +113,7 @@ impl State {
     pub fn missed_by(&self, message: &Message) -> Vec<(&Session, &'static str)> {
         let meant = match &message.audience {
             Audience::One(_) | Audience::Elsewhere(_) => Vec::new(),
-            Audience::All => self.live_sessions(),
+            Audience::All => self.readers(),
             Audience::Group(group) => self.in_group(group),
         };
         let missed = meant.into_iter().filter(|session| {

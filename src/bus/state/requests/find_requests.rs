@@ -43,7 +43,8 @@ impl State {
         open.filter_map(|(_, id)| self.requests.get(id))
     }
 
-    /// Says whether a live session may claim a request, apart from its status: it is not its own, and it is meant at this moment.
+    /// Says whether a live session may claim a request, apart from its status: it is not its own, it is meant at this moment, and has a model
+    /// that could do it.
     pub fn may_claim(&self, session: &Session, request: &Request) -> bool {
         let is_meant = match &request.only {
             None | Some(Audience::All) => true,
@@ -53,7 +54,7 @@ impl State {
                 self.in_group(group).iter().any(|member| member.id == session.id)
             }
         };
-        is_meant && request.from != session.name
+        is_meant && request.from != session.name && self.offer_of(session.id).is_none()
     }
 
     /// Says whether a live session may know of a request: it is its own, it owns it or has owned it, it was shown it, or may claim it now.
@@ -69,7 +70,7 @@ impl State {
     /// Returns the live members that may claim a request, apart from its status.
     pub fn claimants(&self, request: &Request) -> Vec<&Session> {
         let meant = match &request.only {
-            None | Some(Audience::All) => self.live_sessions(),
+            None | Some(Audience::All) => self.readers(),
             Some(Audience::One(name)) => self.live(name).into_iter().collect(),
             Some(Audience::Group(group)) => self.in_group(group),
             // No request is for another project.

@@ -12,11 +12,13 @@ use crate::domain::task::TaskStatus;
 
 impl State {
     pub(in crate::bus::state) fn task_assigned(&mut self, assigned: &TaskAssigned, at: &At) {
+        let host = self.host_of(assigned.session);
         let task = Task {
             id: assigned.id.clone(),
             session: assigned.session,
             agent: assigned.agent.clone(),
-            host: self.host_of(assigned.session).map(|host| host.name.clone()),
+            host: host.map(|host| host.name.clone()),
+            host_id: host.map(|host| host.id),
             by: assigned.by.clone(),
             status: TaskStatus::Queued,
             cancel_asked: false,

@@ -5,7 +5,8 @@ use crate::bus::state::event_place::At;
 use crate::bus::state::{Placement, Session, State, size_bounds};
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::limits;
-use crate::domain::member::HostOffer;
+use crate::domain::member::{HostOffer, MemberKind};
+use crate::domain::name::Name;
 
 impl State {
     /// Returns what a session offers to start, if it is a host's bridge.
@@ -22,6 +23,27 @@ impl State {
             .collect();
         offers.sort_by_key(|(session, _)| session.since_seq);
         offers.into_iter()
+    }
+
+    /// Says whether a member is the bridge of a host: it has no model, so it reads no messages and claims nothing.
+    pub fn is_bridge_of_host(&self, name: &Name) -> bool {
+        self.live(name).is_some_and(|live| self.offers.contains_key(&live.id))
+    }
+
+    /// Says whether a member that has stopped an agent is, or was, the bridge of a host: besides these only orchestrators stop any.
+    pub fn stops_as_host(&self, name: &Name) -> bool {
+        let left = || self.departed().rev().find(|left| left.name == *name);
+        match self.live(name) {
+            Some(live) => self.offers.contains_key(&live.id),
+            None => left().is_some_and(|left| left.kind == MemberKind::Peer),
+        }
+    }
+
+    /// Returns the live members that read messages.
+    pub fn readers(&self) -> Vec<&Session> {
+        let mut readers = self.live_sessions();
+        readers.retain(|session| !self.offers.contains_key(&session.id));
+        readers
     }
 
     /// Returns a task that waits for its host.
@@ -83,6 +105,7 @@ impl State {
             permissions: placed.permissions,
             priority: placed.priority,
             prompt: at.body(&placed.prompt),
+            step: placed.step.clone(),
         };
         self.placements.insert(placed.id.clone(), placement);
     }

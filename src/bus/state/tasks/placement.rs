@@ -7,6 +7,7 @@ use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::messaging::Priority;
 use crate::domain::name::Name;
 use crate::domain::permission::Policy;
+use crate::domain::workflow::StepOf;
 
 /// A task that waits for a host to start its agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,4 +25,7 @@ pub struct Placement {
     pub permissions: Option<Policy>,
     pub priority: Priority,
     pub prompt: BodyRef,
+    /// The step of a workflow that it carries out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<StepOf>,
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::bus::event::LogPosition;
 use crate::bus::state::BodyRef;
 use crate::domain::ids::{MessageId, SessionId, TaskId, WorkflowId};
+use crate::domain::member::HostId;
 use crate::domain::messaging::{Author, Priority};
 use crate::domain::name::Name;
 use crate::domain::permission::Policy;
@@ -20,6 +21,9 @@ pub struct Task {
     /// The machine of the agent, on a bus that several machines share: the files that it changes are there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
+    /// Which host that was: several may be of one name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_id: Option<HostId>,
     pub by: Name,
     pub status: TaskStatus,
     pub cancel_asked: bool,

@@ -12,7 +12,8 @@ use super::server_connection::{Connection, Failed, PAUSE};
 use super::shared_sql::{TIME, channel, lock_number, signed, unsigned};
 use super::team_clock::TeamClock;
 use crate::bus::storage::{
-    HostLink, LINES_AT_ONCE, LogError, OrderedBy, ProposedLine, Sequenced, SequencedLine, Sequencer,
+    BYTES_AT_ONCE, BYTES_IN_TURN, HostLink, LINES_AT_ONCE, LogError, NextLines, OrderedBy,
+    ProposedLine, Sequenced, SequencedLine, Sequencer,
 };
 use crate::domain::ids::CommandId;
 use crate::domain::time::Tick;
@@ -25,15 +26,20 @@ const SILENT_IN_TURN: Duration = Duration::from_secs(1);
 /// How long one attempt waits for the turn: longer than one silent holder has it.
 const WAIT_FOR_TURN: Duration = Duration::from_millis(1_500);
 
+/// How long a line waits at the server for its place while another machine has the turn. After that its machine asks for the turn, and has
+/// time left to end a holder that stands still.
+const WAIT_FOR_PLACE: Duration = Duration::from_millis(500);
+
 /// The first of the two numbers of a team's advisory lock, so that it is no other program's: `turn`.
-const TURN: i32 = 0x7475_726e;
+pub(super) const TURN: i32 = 0x7475_726e;
 
 /// What the server says if a line got no place, and another attempt may get one.
-const NOTHING_PUT: [SqlState; 3] = [
+const NOTHING_PUT: [SqlState; 4] = [
     // The command has a place already.
     SqlState::UNIQUE_VIOLATION,
-    // Another machine had the turn for longer than this role may wait for a lock.
+    // Another machine had the turn for longer than a line waits, or than this role may.
     SqlState::LOCK_NOT_AVAILABLE,
+    SqlState::QUERY_CANCELED,
     // Another use of the connection failed in the turn, which ends by that.
     SqlState::IN_FAILED_SQL_TRANSACTION,
 ];
@@ -46,22 +52,31 @@ pub struct PostgresOrder {
     put: String,
     /// Begins the turn. The lock lets the waiting in one after another, which a locked row does not.
     begin_turn: String,
+    /// Ends the connection of a holder that stands still.
+    end_holder: String,
 }
 
 impl PostgresOrder {
     /// Uses a team of a server, without connecting yet.
     pub fn of(order: &OrderedBy) -> Result<Self, LogError> {
         let connection = Connection::new(&order.server)?;
-        // Compares and moves the head, and inserts the line in the same statement: one round trip.
+        // Compares and moves the head, and inserts the line in the same statement: one round trip. The server knows how long it may wait,
+        // so that nothing waits there for a client that has given up.
         let put = format!(
-            "WITH moved AS (
+            "WITH patience AS MATERIALIZED (
+                 SELECT set_config('lock_timeout', '{}', true) AS known
+             ), moved AS (
                  UPDATE cli_team_bridge.head SET next_seq = $3, last_command = $4
+                 FROM patience
                  WHERE team = $1 AND next_seq = $2 AND last_command IS NOT DISTINCT FROM $7 AND epoch = $8
+                     AND patience.known IS NOT NULL
                  RETURNING team
              )
              INSERT INTO cli_team_bridge.log (team, seq, command, line, texts)
-             SELECT team, $2, $4, $5, $6 FROM moved RETURNING {TIME}"
+             SELECT team, $2, $4, $5, $6 FROM moved RETURNING {TIME}",
+            WAIT_FOR_PLACE.as_millis(),
         );
+        let number = lock_number(&order.team);
         let begin_turn = format!(
             "BEGIN ISOLATION LEVEL READ COMMITTED;
              SET LOCAL idle_in_transaction_session_timeout = {};
@@ -69,10 +84,22 @@ impl PostgresOrder {
              SELECT pg_advisory_xact_lock({TURN}, {});",
             SILENT_IN_TURN.as_millis(),
             WAIT_FOR_TURN.as_millis(),
-            lock_number(&order.team),
+            number,
+        );
+        // Its own limit does not count while it waits for its client to read. A role may end its own connections.
+        let end_holder = format!(
+            "SELECT pg_terminate_backend(pid)
+             FROM pg_locks JOIN pg_stat_activity AS holder USING (pid)
+             WHERE locktype = 'advisory' AND granted AND objsubid = 2
+                 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+                 AND classid = {TURN}::bigint::oid AND objid = {}::bigint::oid
+                 AND holder.state_change < clock_timestamp() - interval '{} ms'
+                 AND pg_has_role(holder.usesysid, 'MEMBER')",
+            number.cast_unsigned(),
+            SILENT_IN_TURN.as_millis(),
         );
         let (connection, clock) = (Mutex::new(connection), TeamClock::default());
-        Ok(Self { connection, order: order.clone(), clock, put, begin_turn })
+        Ok(Self { connection, order: order.clone(), clock, put, begin_turn, end_holder })
     }
 
     fn connection(&self) -> MutexGuard<'_, Connection> {
@@ -150,16 +177,19 @@ impl PostgresOrder {
     }
 
     /// Compares what the server has before a seq with what is here, and reads the lines from there on: both in one round trip, after
-    /// `begin`, if there is one. None if another machine kept the turn.
+    /// `begin`, if there is one, which allows less. None if another machine kept the turn.
     fn read(
         &self,
         begin: Option<&str>,
         seq: u64,
         after: Option<CommandId>,
         until: Instant,
-    ) -> Result<Option<Vec<Row>>, LogError> {
+    ) -> Result<Option<NextLines>, LogError> {
         let OrderedBy { team, .. } = &self.order;
-        let lock = if begin.is_some() { "FOR NO KEY UPDATE" } else { "" };
+        let (lock, bytes, or_first) = match begin {
+            Some(_) => ("FOR NO KEY UPDATE", BYTES_IN_TURN, ""),
+            None => ("", BYTES_AT_ONCE, "OR total = octet_length(line)"),
+        };
         let compare = format!(
             "SELECT next_seq, epoch, {TIME},
                     (SELECT command FROM cli_team_bridge.log
@@ -167,8 +197,15 @@ impl PostgresOrder {
              FROM cli_team_bridge.head WHERE team = $1 {lock}"
         );
         let lines = format!(
-            "SELECT seq, line, texts FROM cli_team_bridge.log
-             WHERE team = $1 AND seq >= $2 ORDER BY seq LIMIT {LINES_AT_ONCE}"
+            "SELECT seq, CASE WHEN total <= {bytes} {or_first} THEN line END, texts
+             FROM (
+                 SELECT seq, line, texts, sum(octet_length(line)) OVER (ORDER BY seq) AS total
+                 FROM (
+                     SELECT seq, line, texts FROM cli_team_bridge.log
+                     WHERE team = $1 AND seq >= $2 ORDER BY seq LIMIT {LINES_AT_ONCE}
+                 ) AS next
+             ) AS summed
+             ORDER BY seq"
         );
         let read = self.connection().run(until, async |client| {
             let values: [&(dyn tokio_postgres::types::ToSql + Sync); 2] = [team, &signed(seq)];
@@ -177,7 +214,9 @@ impl PostgresOrder {
                 let again = if client.is_in_turn.replace(true) { "ROLLBACK;" } else { "" };
                 client.batch_execute(&format!("{again}{begin}")).await
             };
+            // In this order, so that a turn that did not come is the reason, and not what failed after it.
             let read = tokio::try_join!(
+                biased;
                 taking,
                 client.query_opt(&compare, &values),
                 client.query(&lines, &values)
@@ -188,9 +227,11 @@ impl PostgresOrder {
                 Err(error) => Err(error),
             }
         })?;
-        let Some((row, lines)) = read else { return Ok(None) };
+        let Some((row, rows)) = read else { return Ok(None) };
         self.check(row.as_ref(), seq, after, until)?;
-        Ok(Some(lines))
+        let lines: Vec<_> = rows.iter().map_while(line).collect();
+        let has_more = lines.len() < rows.len() || rows.len() == LINES_AT_ONCE;
+        Ok(Some(NextLines { lines, has_more }))
     }
 
     /// Fails if the server has lost what is here.
@@ -244,8 +285,10 @@ fn is_too_long(error: &tokio_postgres::Error) -> bool {
     error.code().is_some_and(|code| too_long.contains(&code))
 }
 
-fn line(row: &Row) -> SequencedLine {
-    SequencedLine { seq: unsigned(row.get(0)), bytes: row.get(1), texts: row.get(2) }
+/// Returns the line of a row; none if that was too much.
+fn line(row: &Row) -> Option<SequencedLine> {
+    let bytes = row.get::<_, Option<Vec<u8>>>(1)?;
+    Some(SequencedLine { seq: unsigned(row.get(0)), bytes, texts: row.get(2) })
 }
 
 impl Sequencer for PostgresOrder {
@@ -280,9 +323,8 @@ impl Sequencer for PostgresOrder {
         seq: u64,
         after: Option<CommandId>,
         until: Instant,
-    ) -> Result<Vec<SequencedLine>, LogError> {
-        let rows = self.read(None, seq, after, until)?;
-        Ok(rows.unwrap_or_default().iter().map(line).collect())
+    ) -> Result<NextLines, LogError> {
+        Ok(self.read(None, seq, after, until)?.unwrap_or_default())
     }
 
     fn take_turn(
@@ -290,12 +332,20 @@ impl Sequencer for PostgresOrder {
         seq: u64,
         after: Option<CommandId>,
         until: Instant,
-    ) -> Result<Option<Vec<SequencedLine>>, LogError> {
-        let rows = self.read(Some(&self.begin_turn), seq, after, until);
-        if !matches!(rows, Ok(Some(_))) {
+    ) -> Result<Option<NextLines>, LogError> {
+        let next = self.read(Some(&self.begin_turn), seq, after, until);
+        if !matches!(next, Ok(Some(NextLines { has_more: false, .. }))) {
             self.let_go(until);
         }
-        Ok(rows?.map(|rows| rows.iter().map(line).collect()))
+        if matches!(next, Ok(None)) {
+            let ended = self
+                .connection()
+                .attempt(until, async |client| client.query(&self.end_holder, &[]).await);
+            if ended.is_ok_and(|ended| !ended.is_empty()) {
+                tracing::warn!("a machine stood still in its turn to write, and has lost it");
+            }
+        }
+        next
     }
 
     fn let_go(&self, until: Instant) -> bool {

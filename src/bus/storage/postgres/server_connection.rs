@@ -6,7 +6,6 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::future::poll_fn;
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -173,17 +172,10 @@ impl Failed {
         }
     }
 
-    /// Says whether the server or its machine answers that it does not serve now: it starts, stops, or is not there.
+    /// Says whether the server itself answers that it serves nobody now: it starts, stops or recovers. A refused connection says nothing of
+    /// that, because a tunnel, a proxy or a firewall refuses too, and one that was ended says it of itself alone.
     fn says_it_is_down(&self) -> bool {
-        use std::error::Error as _;
-        let Self::Server(error) = self else { return false };
-        let kind = error.source().and_then(|source| source.downcast_ref::<io::Error>());
-        let is_not_there = kind.is_some_and(|error| {
-            matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound)
-        });
-        let stops =
-            [&SqlState::ADMIN_SHUTDOWN, &SqlState::CRASH_SHUTDOWN, &SqlState::CANNOT_CONNECT_NOW];
-        is_not_there || error.code().is_some_and(|code| stops.contains(&code))
+        self.is_any(&[SqlState::CRASH_SHUTDOWN, SqlState::CANNOT_CONNECT_NOW])
     }
 
     /// Says whether the server answered with one of these errors.

@@ -1,5 +1,7 @@
 //! The order of lines on a real server, and members on several hosts, each with a mirror of its own.
 
+mod turn_at_server;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,7 +12,7 @@ use super::{PostgresOrder, inspect, make_team, role_grants, shares_connections};
 use crate::bus::background::heartbeats::HeartbeatIntervals;
 use crate::bus::rules::Pick;
 use crate::bus::storage::file::{FileLog, Networks, NewOrder, Options};
-use crate::bus::storage::{LogError, OrderedBy, ProposedLine, Sequenced, Sequencer};
+use crate::bus::storage::{LogError, NextLines, OrderedBy, ProposedLine, Sequenced, Sequencer};
 use crate::bus::{Bus, BusError, Claimed, Membership, WaitFor, Waited};
 use crate::domain::ids::{CommandId, MessageId};
 use crate::domain::member::{Host, HostId};
@@ -100,61 +102,10 @@ fn lines_have_one_order_and_a_command_one_place() {
     team.server.restart();
     let second = line(3, 1, after);
     assert_eq!(order.put(&second, soon()).unwrap(), Sequenced::Accepted);
-    let lines = order.lines_from(1, None, soon()).unwrap();
+    let lines = order.lines_from(1, None, soon()).unwrap().lines;
     let read: Vec<_> = lines.iter().map(|line| (line.seq, line.bytes.clone())).collect();
     assert_eq!(read, [(1, b"line 1\n".to_vec()), (3, b"line 3\n".to_vec())]);
-    assert!(order.lines_from(4, Some(second.command), soon()).unwrap().is_empty());
-}
-
-/// Waits until something waits for a lock on the server.
-fn wait_for_a_waiting_one(address: &str) {
-    let count = "SELECT count(*) FROM pg_locks WHERE NOT granted";
-    let begun = Instant::now();
-    while sql(address, count).unwrap().as_deref() == Some("0") {
-        assert!(begun.elapsed() < Duration::from_secs(20), "nobody waits");
-    }
-}
-
-#[test]
-fn who_has_the_turn_among_all_machines_gets_the_next_place() {
-    let Some(team) = Team::start() else { return };
-    let [holder, racer, next] = [(); 3].map(|()| PostgresOrder::of(&team.order).unwrap());
-    let lines = holder.take_turn(1, None, soon()).unwrap();
-    assert_eq!(lines, Some(Vec::new()));
-    let first = line(1, 1, None);
-    std::thread::scope(|scope| {
-        let outrun = scope.spawn(|| racer.put(&line(1, 1, None), soon()).unwrap());
-        let waited = scope.spawn(|| next.take_turn(1, None, soon()).unwrap());
-        wait_for_a_waiting_one(&team.server.address());
-        assert_eq!(holder.put(&first, soon()).unwrap(), Sequenced::Accepted);
-        let lines = waited.join().unwrap().unwrap();
-        assert_eq!(lines.iter().map(|line| line.seq).collect::<Vec<_>>(), [1]);
-        // Given back once, and no longer held after that.
-        let given_back = [&next, &next, &holder].map(|order| order.let_go(soon()));
-        assert_eq!(given_back, [true, false, false]);
-        assert_eq!(outrun.join().unwrap(), Sequenced::Behind);
-    });
-    let second = line(2, 1, Some(first.command));
-    assert_eq!(racer.put(&second, soon()).unwrap(), Sequenced::Accepted);
-}
-
-#[test]
-fn who_stands_still_in_the_turn_loses_it_and_no_text_that_it_stored() {
-    let Some(team) = Team::start() else { return };
-    let [silent, other] = [(); 2].map(|()| PostgresOrder::of(&team.order).unwrap());
-    let text = random_ids::blob();
-    assert!(silent.take_turn(1, None, soon()).unwrap().is_some());
-    silent.put_text(text, "a long text", soon()).unwrap();
-    assert!(silent.take_turn(1, None, soon()).unwrap().is_some());
-    assert!(other.take_turn(1, None, soon()).unwrap().is_some(), "the server has ended the first");
-    let first = line(1, 1, None);
-    assert_eq!(other.put(&first, soon()).unwrap(), Sequenced::Accepted);
-    assert_eq!(silent.put(&line(1, 1, None), soon()).unwrap(), Sequenced::Behind);
-    assert_eq!(other.text(text, soon()).unwrap(), "a long text");
-    // Its own connection is opened anew.
-    assert!(silent.take_turn(1, None, soon()).unwrap().is_some());
-    let second = line(2, 1, Some(first.command));
-    assert_eq!(silent.put(&second, soon()).unwrap(), Sequenced::Accepted);
+    assert!(order.lines_from(4, Some(second.command), soon()).unwrap().lines.is_empty());
 }
 
 /// Runs SQL as a role. Returns what the server said against it.
@@ -184,9 +135,9 @@ fn a_role_with_the_printed_grants_works_in_its_team_and_changes_nothing_else() {
     assert_eq!(order.put(&first, soon()).unwrap(), Sequenced::Accepted);
     let second = line(2, 1, Some(first.command));
     let in_turn = order.take_turn(2, Some(first.command), soon()).unwrap();
-    assert_eq!(in_turn, Some(Vec::new()));
+    assert_eq!(in_turn, Some(NextLines::default()));
     assert_eq!(order.put(&second, soon()).unwrap(), Sequenced::Accepted);
-    assert_eq!(order.lines_from(2, Some(first.command), soon()).unwrap().len(), 1);
+    assert_eq!(order.lines_from(2, Some(first.command), soon()).unwrap().lines.len(), 1);
     assert_eq!(order.text(text, soon()).unwrap(), "a long text");
     let host = Host { id: HostId(uuid::Uuid::now_v7()), name: "laptop".to_owned() };
     let mut link = order.link().unwrap();
@@ -249,6 +200,16 @@ fn a_server_that_only_reads_is_refused_by_its_name() {
     team.server.become_replica();
     let refused = make_team(&owner, "team", soon()).unwrap_err().to_string();
     assert!(refused.contains(":5432/postgres: it is a replica"), "{refused}");
+}
+
+#[test]
+fn that_nothing_answers_does_not_mean_that_the_server_is_down_for_all() {
+    let nowhere = tempfile::tempdir().unwrap();
+    let server = format!("host={} user=bridge dbname=postgres", nowhere.path().display());
+    let order = OrderedBy { server, team: "team".into(), epoch: uuid::Uuid::nil() };
+    let soon = Instant::now() + Duration::from_millis(500);
+    let refused = PostgresOrder::of(&order).unwrap().learn_time(soon);
+    assert!(matches!(refused, Err(LogError::Away { is_down: false, .. })), "{refused:?}");
 }
 
 #[test]

@@ -10,7 +10,9 @@ use crate::bus::storage::postgres::{self, KEEP_AND_BEGIN};
 use crate::cli::commands::look::{Place, foreign, no_team, print_json, unusable};
 use crate::cli::open_bus::KeptBy;
 use crate::cli::{Failure, open_bus, output, with_hint};
+use crate::domain::member::HOST_NAME_BYTES;
 use crate::domain::text::counted::counted;
+use crate::domain::text::visible_letters::quoted;
 use crate::domain::wait_times;
 
 /// Which bus to look at.
@@ -98,8 +100,9 @@ pub(super) fn run(arguments: &StatusArguments) -> Result<(), Failure> {
     } else {
         format!("{}, of which {events_here} are here", counted(seq, "event"))
     };
-    let hosts =
-        if report.hosts.is_empty() { "none at work".into() } else { report.hosts.join(", ") };
+    // Each machine calls itself what it wants.
+    let hosts: Vec<_> = report.hosts.iter().map(|name| quoted(name, HOST_NAME_BYTES)).collect();
+    let hosts = if hosts.is_empty() { "none at work".into() } else { hosts.join(", ") };
     for (what, value) in [
         ("server", format!("{} (PostgreSQL {})", report.server, report.version)),
         ("team", order.team),

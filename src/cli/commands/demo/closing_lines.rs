@@ -58,15 +58,21 @@ pub(super) fn print(
     if let Some(project) = kept {
         output::say(&format!("Kept: {}", project.shown()));
     }
-    let left = count.processes_left();
+    print_left(std::slice::from_ref(count), began)
+}
+
+/// Prints how many processes are left, and how long it took. Fails if a process is left or a message was lost.
+pub(super) fn print_left(counts: &[Count], began: Instant) -> Result<(), Failure> {
+    let left: usize = counts.iter().map(Count::processes_left).sum();
+    let lost: usize = counts.iter().map(|count| count.lost).max().unwrap_or_default();
     let processes = counted_as(left, "process", "processes");
     output::say(&format!("{processes} left. Took {:.1} s.", began.elapsed().as_secs_f64()));
     if left > 0 {
         let are = noun(left, "is", "are");
         return Err(format!("{processes} of the team {are} still running").into());
     }
-    if count.lost > 0 {
-        let lost = counted_as(count.lost, "message was", "messages were");
+    if lost > 0 {
+        let lost = counted_as(lost, "message was", "messages were");
         return Err(format!("{lost} lost").into());
     }
     Ok(())
@@ -92,8 +98,10 @@ pub(super) fn entries(bus: &Bus) -> Result<Vec<Entry>, Failure> {
 
 fn of_state(state: &State) -> Count {
     let mut count = Count { events: 0, sent: 0, seen: 0, settled: 0, lost: 0, marks: Vec::new() };
+    // Who comes and goes is read with other things, or not at all.
+    let messages = state.messages().filter(|message| !message.is_presence());
     for delivery in
-        state.messages().flat_map(|message| message.deliveries.iter().map(|(_, delivery)| delivery))
+        messages.flat_map(|message| message.deliveries.iter().map(|(_, delivery)| delivery))
     {
         count.sent += 1;
         match delivery {

@@ -51,7 +51,20 @@ impl Stage {
         self.root.join("script.toml")
     }
 
-    pub(crate) async fn orchestrator(&self) -> Result<Orchestrator, Failure> {
+    /// Makes its bus one that several machines share.
+    pub(super) async fn share(&self, server: &str, team: &str) -> Result<(), Failure> {
+        let init = self.command(&["bus", "init", server, "--team", team])?;
+        let (child, pipes) = supervisor::spawn(init).await?;
+        drop(pipes);
+        let exit = child.exited().await;
+        if exit.code == Some(0) {
+            return Ok(());
+        }
+        Err(format!("`bus init` exited with {exit}; its stderr: {}", child.stderr_tail()).into())
+    }
+
+    /// Returns a command line of this program in the project.
+    fn command(&self, arguments: &[&str]) -> Result<ChildSpec, Failure> {
         let mut env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
         env.push((env_vars::SCRIPT.into(), self.script().into()));
         // So that its record of this bus is deleted with the project. A bus that is kept is the user's own.
@@ -59,17 +72,15 @@ impl Stage {
             env.retain(|(name, _)| name != "XDG_STATE_HOME");
             env.push(("XDG_STATE_HOME".into(), self.root.join("state").into()));
         }
-        let args = ["orchestrator".into(), "--project".into(), self.root.clone().into()];
-        let program = std::env::current_exe()?;
-        let spec = ChildSpec {
-            program,
-            args: args.into(),
-            env,
-            cwd: self.root.clone(),
-            // As a client would start it.
-            shim: None,
-        };
-        let (child, pipes) = supervisor::spawn(spec).await?;
+        let mut args: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+        args.extend(["--project".into(), self.root.clone().into()]);
+        let (program, cwd) = (std::env::current_exe()?, self.root.clone());
+        Ok(ChildSpec { program, args, env, cwd, shim: None })
+    }
+
+    pub(crate) async fn orchestrator(&self) -> Result<Orchestrator, Failure> {
+        // As a client would start it.
+        let (child, pipes) = supervisor::spawn(self.command(&["orchestrator"])?).await?;
         match Client::connect(pipes.stdout, pipes.stdin).await {
             Ok(client) => Ok(Orchestrator { client, child }),
             Err(error) => Err(format!("{error}; its stderr: {}", child.stderr_tail()).into()),

@@ -65,14 +65,14 @@ pub(crate) async fn tell(
 }
 
 /// Starts an agent with its first task; returns the task.
-async fn start(client: &Client, name: &str, prompt: &str) -> Result<String, Failure> {
+pub(super) async fn start(client: &Client, name: &str, prompt: &str) -> Result<String, Failure> {
     let arguments = json!({ "agent": "scripted", "name": name, "prompt": prompt });
     let assigned = call(client, "assign_task", arguments).await?;
     Ok(text(&assigned, "task_id"))
 }
 
 /// Waits until a task is done, woken by its notice, and returns its result.
-async fn result(client: &Client, task: &str) -> Result<Value, Failure> {
+pub(super) async fn result(client: &Client, task: &str) -> Result<Value, Failure> {
     let deadline = Instant::now() + wait_times::DEMO_STEP;
     loop {
         let result = call(client, "get_task_result", json!({ "task_id": task })).await?;
@@ -87,7 +87,7 @@ async fn result(client: &Client, task: &str) -> Result<Value, Failure> {
 }
 
 /// Waits until all of these have a status.
-async fn until(client: &Client, status: &str, names: &[&str]) -> Result<(), Failure> {
+pub(super) async fn until(client: &Client, status: &str, names: &[&str]) -> Result<(), Failure> {
     until_agents(client, "list_agents", |agents| {
         names.iter().all(|name| {
             agents.iter().any(|agent| agent["name"] == *name && agent["status"] == status)
@@ -136,11 +136,11 @@ async fn until_agents(
     }
 }
 
-async fn call(client: &Client, tool: &str, arguments: Value) -> Result<Value, Failure> {
+pub(super) async fn call(client: &Client, tool: &str, arguments: Value) -> Result<Value, Failure> {
     Ok(client.call(tool, arguments, wait_times::DEMO_STEP).await?)
 }
 
-fn text(value: &Value, key: &str) -> String {
+pub(super) fn text(value: &Value, key: &str) -> String {
     value[key].as_str().unwrap_or_default().to_owned()
 }
 

@@ -7,20 +7,23 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::bus::rules::{Description, NameChoice};
-use crate::bus::{Joining, Membership};
+use crate::bus::storage::LogError;
+use crate::bus::{BusError, Joining, Membership};
 use crate::cli::open_bus::Outside;
+use crate::cli::output::QueuedLines;
 use crate::cli::signal_policy::StopRequests;
 use crate::cli::{
     Failure, below_agent, find_project, lead_team, load_config, open_bus, output, serve_mcp,
     signal_policy, with_hint,
 };
 use crate::config::Config;
-use crate::domain::limits;
 use crate::domain::member::{ALL_MACHINES, HOST_NAME_BYTES, HostOffer, MemberKind};
 use crate::domain::name::Name;
 use crate::domain::text::listed::listed;
 use crate::domain::text::shown_path::ShownPath as _;
-use crate::domain::text::visible_letters::quoted;
+use crate::domain::text::visible_letters::{beginning, both_ends, quoted};
+use crate::domain::wait_times;
+use crate::domain::{grace_periods, limits};
 use crate::team::{InstalledProfiles, Launch, TakenUp, Team, UserReachable};
 
 /// The name of this session in the team.
@@ -82,18 +85,16 @@ pub(crate) fn run(arguments: HostArguments) -> Result<(), Failure> {
     let joining = Joining { choice, kind: MemberKind::Peer, roles: Vec::new(), description };
     lead_team::adopt_orphans();
     serve_mcp::run_team(async move || {
-        signal_policy::obey(async move |mut stop| {
-            loop {
-                let bus = open_bus::open_bus_aside(outside.clone()).await?;
-                let membership = bus.join(joining.clone()).await?;
-                let served = Serving { membership, config: &config, launch: &launch };
-                if served.serve(&offer, &mut stop).await? {
-                    return Ok(());
-                }
-                output::tell("This machine was found dead by others, and joins the team again.");
-            }
+        // Its own runtime must not wait for whoever reads its output: its agents would stand still.
+        let lines = QueuedLines::to_stdout()?;
+        let host = Serving { offer: &offer, config: &config, launch: &launch, lines: &lines };
+        let (host, outside, joining) = (&host, &outside, &joining);
+        let served = signal_policy::obey(async move |mut stop| {
+            host.serve_again_and_again(outside, joining, &mut stop).await
         })
-        .await
+        .await;
+        lines.end(grace_periods::LAST_SCREEN);
+        served
     })
 }
 
@@ -125,24 +126,69 @@ fn offer(
     Ok(HostOffer { profiles, whom })
 }
 
-/// One membership of the team.
+/// What this machine does for others, as long as the command runs.
 struct Serving<'a> {
-    membership: Membership,
+    offer: &'a HostOffer,
     config: &'a Config,
     launch: &'a Launch,
+    lines: &'a QueuedLines,
 }
 
 impl Serving<'_> {
+    /// Serves others until a signal comes: in one membership of the team after another, as others may find this machine dead.
+    async fn serve_again_and_again(
+        &self,
+        outside: &Outside,
+        joining: &Joining,
+        stop: &mut StopRequests,
+    ) -> Result<(), Failure> {
+        let mut was_member = false;
+        let mut trouble = String::new();
+        loop {
+            let served = match join(outside, joining).await {
+                Ok(membership) => {
+                    was_member = true;
+                    trouble.clear();
+                    self.serve(membership, stop).await
+                }
+                Err(error) => Err(error),
+            };
+            match served {
+                Ok(true) => return Ok(()),
+                Ok(false) => {
+                    output::tell("This machine was found dead by others, and joins the team again.")
+                }
+                Err(error) if was_member && may_pass(&error) => {
+                    let said = error.to_string();
+                    if said != trouble {
+                        let what = beginning(&said, limits::ERROR_CHARS);
+                        output::tell(&format!("Not in the team, and tries again: {what}"));
+                    }
+                    trouble = said;
+                    let pause = tokio::time::timeout(wait_times::LONGEST_RETRY, stop.next());
+                    if pause.await.is_ok() {
+                        return Ok(());
+                    }
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
     /// Starts agents for others until a signal comes, or until this session is found dead. Says whether a signal has come.
-    async fn serve(self, offer: &HostOffer, stop: &mut StopRequests) -> Result<bool, Failure> {
-        let Self { membership, config, launch } = self;
+    async fn serve(
+        &self,
+        membership: Membership,
+        stop: &mut StopRequests,
+    ) -> Result<bool, BusError> {
+        let Self { offer, config, launch, lines } = *self;
         let greeting = greeting(&membership, offer, launch);
         let (config, launch) = (config.clone(), launch.clone());
         let team = Team::new(membership.clone(), config, launch, UserReachable::default());
         let serving = async {
             team.offer(offer.clone()).await?;
-            output::say(&greeting);
-            team.serve_others(offer, |done| output::say(&told(&done))).await
+            lines.say(greeting);
+            team.serve_others(offer, |done| lines.say(told(&done))).await
         };
         let served = tokio::select! {
             biased;
@@ -154,9 +200,20 @@ impl Serving<'_> {
         serve_mcp::leave_team(membership).await;
         match served {
             None => Ok(true),
-            Some(served) => served.map(|()| false).map_err(|error| error.to_string().into()),
+            Some(served) => served.map(|()| false),
         }
     }
+}
+
+async fn join(outside: &Outside, joining: &Joining) -> Result<Membership, BusError> {
+    let bus = open_bus::open_bus_aside(outside.clone()).await?;
+    bus.join(joining.clone()).await
+}
+
+/// Says whether another attempt may go better: the server is away, or whatever holds the bus lets it go.
+fn may_pass(error: &BusError) -> bool {
+    use LogError::{Away, Busy, OutcomeUnknown};
+    matches!(error, BusError::Log(Away { .. } | Busy { .. } | OutcomeUnknown { .. }))
 }
 
 fn greeting(membership: &Membership, offer: &HostOffer, launch: &Launch) -> String {
@@ -183,7 +240,9 @@ fn told(done: &TakenUp) -> String {
     match agent {
         Ok(agent) => format!("Started `{agent}` ({profile}) for `{by}`{machine}: {task}"),
         Err(error) => {
-            format!("Did not start {profile} for `{by}`{machine}: {}", error.message_for_model())
+            // The words of whoever asked may stand in it.
+            let why = both_ends(&error.message_for_model(), limits::ERROR_CHARS);
+            format!("Did not start {profile} for `{by}`{machine}: {why}")
         }
     }
 }

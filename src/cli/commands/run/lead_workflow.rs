@@ -13,7 +13,8 @@ use crate::cli::{Failure, lead_team, open_bus, output, serve_mcp, with_hint};
 use crate::config::Config;
 use crate::courier::Courier;
 use crate::domain::ids::WorkflowId;
-use crate::team::{self, Candidates, Launch, Team, UserReachable};
+use crate::domain::workflow::Step;
+use crate::team::{self, Candidates, Hosts, Launch, Team, UserReachable};
 use crate::workflow::Workflows;
 use crate::workflow::plan::toml_plan::LocatedDraft;
 use crate::workflow::plan::{Plan, validate};
@@ -48,11 +49,12 @@ impl PlanToRun {
     }
 }
 
-/// Refuses what cannot run here, before the project gets a bus for it. What a bus knows is checked when it is joined.
+/// Refuses what cannot run here, before the project gets a bus for it. What a bus knows is checked when it is joined; one that is shared may
+/// have hosts even before the project gets its mirror.
 pub(super) fn refuse_before_joining(
     request: &Request,
-    config: &Config,
-    launch: &Launch,
+    (config, launch): (&Config, &Launch),
+    is_shared: bool,
 ) -> Result<(), Failure> {
     // If a bus cannot be read, joining it says why.
     let Ok(bus) = open_bus::open_present_bus(&launch.bus_dir) else {
@@ -66,9 +68,11 @@ pub(super) fn refuse_before_joining(
         },
         (Request::Plan(_), Some(_)) => Ok(()),
         (Request::Plan(plan), None) => {
-            let plan = plan.planned(&Candidates::profiles(config, launch))?;
-            let steps = plan.steps.iter();
-            let agents = steps.flat_map(|step| std::iter::once(&step.agent).chain(&step.fallback));
+            // A bus in files that is new has no other hosts.
+            let hosts = (!is_shared && !config.plays_script()).then(Hosts::default);
+            let known = Candidates { hosts, ..Candidates::profiles(config, launch) };
+            let plan = plan.planned(&known)?;
+            let agents = plan.steps.iter().flat_map(Step::agents_here);
             team::agreed(config, &launch.trust, agents.map(String::as_str))
                 .map_err(words_for_user::of_team)
         }

@@ -10,7 +10,7 @@ pub(super) fn missing_programs(plan: &Plan, known: &Candidates) -> Vec<String> {
     let mut named = BTreeSet::new();
     let mut lines = Vec::new();
     for step in &plan.steps {
-        for agent in std::iter::once(&step.agent).chain(&step.fallback) {
+        for agent in step.agents_here() {
             let of_name = || {
                 let missing = known.missing.iter().find(|(name, _)| name.as_str() == agent);
                 missing.map(|(_, why)| why.as_str())

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::domain::text::exactly::exact_words;
+use crate::domain::text::exactly::{exact_words, exactly};
 use crate::domain::text::visible_letters::{is_invisible, one_line};
 use crate::domain::workflow::Step;
 use crate::workflow::plan::Plan;
@@ -13,9 +13,10 @@ pub(crate) fn mermaid(plan: &Plan) -> String {
     for (number, step) in plan.steps.iter().enumerate() {
         write!(
             text,
-            "\n    n{number}[\"{}<br/>{}{}{}\"]",
+            "\n    n{number}[\"{}<br/>{}{}{}{}\"]",
             step.name,
             step.agent,
+            on_host(step).map(|host| in_mermaid(&host)).unwrap_or_default(),
             // In a label, these are HTML.
             quotable(&conditions(step)).replace('<', "#lt;").replace('>', "#gt;"),
             gate(step).map(|gate| format!("<br/>{}", in_mermaid(&gate))).unwrap_or_default()
@@ -35,9 +36,10 @@ pub(crate) fn dot(plan: &Plan) -> String {
     for (number, step) in plan.steps.iter().enumerate() {
         write!(
             text,
-            "\n    n{number} [label=\"{}\\n{}{}{}\"];",
+            "\n    n{number} [label=\"{}\\n{}{}{}{}\"];",
             step.name,
             step.agent,
+            on_host(step).map(|host| in_dot(&host)).unwrap_or_default(),
             quotable(&conditions(step)),
             gate(step).map(|gate| format!("\\n{}", in_dot(&gate))).unwrap_or_default()
         )
@@ -48,6 +50,12 @@ pub(crate) fn dot(plan: &Plan) -> String {
     }
     text.push_str("\n}");
     text
+}
+
+/// Says on which host the agent of a step is started, if the plan says so.
+pub(super) fn on_host(step: &Step) -> Option<String> {
+    let host = step.host.as_ref()?;
+    Some(format!(", on {}", one_line(&exactly(host))))
 }
 
 /// Returns the list and the condition of a step.
@@ -153,11 +161,21 @@ mod tests {
             relation: Relation::Contains,
             value: "x\u{1b}[2J\u{9b}\u{202e}\n  9. y".into(),
         });
+        plan.steps[1].host = Some("x\u{1b}[2J\"\n  9. <b>y".into());
         for (drawn, lines) in [(mermaid(&plan), 6), (dot(&plan), 8)] {
             assert_eq!(drawn.lines().count(), lines, "{drawn}");
             let odd = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
             assert!(!drawn.contains(odd), "{drawn:?}");
+            assert!(!drawn.contains("<b>y") || drawn.starts_with("digraph"), "{drawn}");
         }
+    }
+
+    #[test]
+    fn the_host_of_a_step_is_shown_beside_its_agent() {
+        let mut plan = plan();
+        plan.steps[1].host = Some("builder".into());
+        assert!(mermaid(&plan).contains("gemini, on #quot;builder#quot;\"]"), "{}", mermaid(&plan));
+        assert!(dot(&plan).contains("gemini, on \\\"builder\\\"\"];"), "{}", dot(&plan));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::plan_drawing::conditions;
+use super::plan_drawing::{conditions, on_host};
 use crate::domain::text::counted::counted;
 use crate::domain::text::exactly::exact_words;
 use crate::domain::text::visible_letters::one_line;
@@ -33,7 +33,8 @@ pub(super) fn order(plan: &Plan) -> String {
 fn member(step: &Step) -> String {
     let agents: Vec<_> =
         std::iter::once(&step.agent).chain(&step.fallback).map(String::as_str).collect();
-    format!("{} ({}{})", step.name, one_line(&agents.join(", else ")), conditions(step))
+    let host = on_host(step).unwrap_or_default();
+    format!("{} ({}{host}{})", step.name, one_line(&agents.join(", else ")), conditions(step))
 }
 
 /// Returns what a step needs to begin and to count as done, a sentence's part each.
@@ -93,6 +94,7 @@ mod tests {
         let mut plan = plan();
         let source = StepReference { step: name("a"), field: Field::Json(vec!["list".into()]) };
         plan.steps[1].retries = 2;
+        plan.steps[1].host = Some("builder".into());
         let step = &mut plan.steps[2];
         step.for_each = Some(source.clone());
         step.when = Some(When { source, relation: Relation::Contains, value: "a \"b\"".into() });
@@ -105,7 +107,7 @@ mod tests {
         step.repeat = Some(Repeat { times: 5, steps: vec![name("a")] });
         assert_eq!(
             order(&plan),
-            "the \"review\": 3 steps\n  1. a (codex), b.1 (gemini), in parallel\n       b.1: up to 2 retries after a failure\n  \
+            "the \"review\": 3 steps\n  1. a (codex), b.1 (gemini, on \"builder\"), in parallel\n       b.1: up to 2 retries after a failure\n  \
              2. c (codex, else gemini, else qwen, for each of steps.a.json.list, when steps.a.json.list contains a \"b\")\n       \
              c: waits for a person's approval\n       c: at most 60 s per attempt\n       c: 1 retry after a failure\n       \
              c: done when [\"cargo\", \"test\"] exits with 0 within 900 s\n       c: else again, up to 5 rounds, each with a"
@@ -124,6 +126,7 @@ mod tests {
             value: odd.into(),
         });
         step.fallback = vec![odd.into()];
+        step.host = Some(odd.into());
         step.gate = Some(Gate { command: vec![odd.into()], timeout_seconds: 1 });
         let drawn = order(&plan);
         assert_eq!(drawn.lines().count(), 4, "{drawn}");

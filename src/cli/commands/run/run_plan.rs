@@ -62,6 +62,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let is_taken_over = matches!(foreign, Foreign::TakenOver) && project.bus_directory().exists();
     let outside = Outside::new(project.bus_directory(), open_bus::networks(&config), foreign);
     let named = BusOfNew { server: arguments.bus.clone(), team: arguments.team.clone() };
+    let is_shared = named.server.is_some() || config.bus_of_new().server.is_some();
     let outside = match &named.server {
         Some(_) => outside.with_bus_of_new(&named, true),
         None => outside.with_bus_of_new(config.bus_of_new(), false),
@@ -85,7 +86,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     }
     load_config::warn_of_what_does_not_count(&config);
     if !is_taken_over {
-        refuse_before_joining(&request, &config, &launch)?;
+        refuse_before_joining(&request, (&config, &launch), is_shared)?;
     }
     lead_team::adopt_orphans();
     let approving = Approving::of(arguments.yes);

@@ -36,6 +36,8 @@ struct StepInput {
     /// What to do. {{steps.NAME.output}} inserts an earlier step's output; also .status, .files, .json.FIELD. Outputs of `depends_on` not mentioned here are appended. {{item.FIELD}} with `for_each`.
     prompt: String,
     model: Option<String>,
+    /// Start it on this host, as in `assign_task`.
+    host: Option<String>,
     /// Steps that must be done first.
     #[serde(default)]
     depends_on: Vec<String>,
@@ -92,6 +94,9 @@ struct PlannedView {
     name: String,
     /// Its agent.
     agent: String,
+    /// The host that starts it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    host: Option<String>,
     /// The steps it depends on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     depends_on: Vec<String>,
@@ -104,6 +109,7 @@ impl From<StepInput> for StepDraft {
             agent: input.agent,
             prompt: input.prompt,
             model: input.model,
+            host: input.host,
             depends_on: input.depends_on,
             when: input.when,
             for_each: input.for_each,
@@ -126,6 +132,7 @@ impl Output {
         let planned = |step: &Step| PlannedView {
             name: step.name.to_string(),
             agent: step.agent.clone(),
+            host: step.host.clone(),
             depends_on: names(step.depends_on.clone()),
         };
         Self {

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use super::team_of_five::{context, extra, letter, member, snapshot, task};
 use super::views_of_a_team::views;
+use crate::domain::task::result::{Change, Details, FileChange};
 use crate::domain::text::exactly::exactly;
 use crate::domain::text::visible_letters::{beginning, is_invisible};
 use crate::reader::UnlistedTurn;
 use crate::team::FileDiff;
 use crate::view::{Group, LiveKind, LiveLine, Moment};
-use crate::web::pages::{Extra, PageContext, PageInput, StepPrompt, View, page};
+use crate::web::pages::{Extra, FilesElsewhere, PageContext, PageInput, StepPrompt, View, page};
 
 const HARM: &str = "</pre></script><script>alert(1)</script><img src=x onerror=alert(2)>\" onmouseover=\"alert(3)\u{1b}[31mred\u{202e}txt.exe\u{200b}";
 
@@ -76,7 +77,15 @@ fn a_text_that_means_harm_is_shown_as_text() {
         output: harm(),
     };
     let of_turn = Extra { turn: Some(turn), ..extra.clone() };
-    let all = all.map(|view| (view, &extra)).chain([(View::Task("task-x".to_owned()), &of_turn)]);
+    let mut far = extra.clone();
+    let path = HARM.to_owned();
+    let files = vec![FileChange { path, change: Change::Edited, sources: Vec::new() }];
+    let details = Details { files, ..Details::default() };
+    far.task.as_mut().unwrap().details = Some(details);
+    far.elsewhere = Some(FilesElsewhere { machine: HARM.to_owned(), is_namesake: false });
+    let ben = View::Task("task-ben".to_owned());
+    let far = [(View::Task("task-x".to_owned()), &of_turn), (ben, &far)];
+    let all = all.map(|view| (view, &extra)).chain(far);
     for (view, extra) in all {
         let html = page(&view, &PageInput { snapshot: &snapshot, extra }, &context);
         assert_eq!(html.matches("<script").count(), 1, "{view:?}: only our own");

@@ -136,6 +136,7 @@ fn step(name: &str, agent: &str, status: StepStatus, after: &[&str]) -> StepNode
         name: name.to_owned(),
         item_of: None,
         agent: agent.to_owned(),
+        host: None,
         status,
         is_gone: false,
         depends_on: after.iter().map(|name| (*name).to_owned()).collect(),
@@ -445,6 +446,7 @@ pub(super) fn extra() -> Extra {
             diff: Ok(diff.to_owned()),
             is_cut: false,
         }],
+        elsewhere: None,
         prompts: vec![StepPrompt {
             workflow: "wf-1".to_owned(),
             step: "publish".to_owned(),

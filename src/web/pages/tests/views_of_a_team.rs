@@ -17,7 +17,8 @@ use crate::view::{
 use crate::web::Snapshot;
 use crate::web::assets::PATHS;
 use crate::web::pages::{
-    Extra, PageContext, PageInput, View, fragments, message_page, page, rows_of_letters,
+    Extra, FilesElsewhere, PageContext, PageInput, View, fragments, message_page, page,
+    rows_of_letters,
 };
 
 /// Returns all views, each with the name of its kept page.
@@ -457,6 +458,33 @@ fn a_difference_that_may_be_of_others_says_so_where_it_stands() {
         assert!(diffs(&html(vec![ChangeSource::Git], &view)).contains(mark), "{view:?}");
         let own = diffs(&html(vec![ChangeSource::ToolCall, ChangeSource::Git], &view));
         assert!(!own.contains(mark), "{view:?}");
+    }
+}
+
+#[test]
+fn files_on_another_host_are_not_compared_here_and_the_page_says_where_they_are() {
+    let mut extra = extra();
+    let task = extra.task.as_mut().unwrap();
+    task.row.host = Some("builder".to_owned());
+    let path = "chapters/leases.md".to_owned();
+    let files = vec![FileChange { path, change: Change::Edited, sources: Vec::new() }];
+    task.details = Some(Details { files, ..Details::default() });
+    let shown = |extra: &Extra, view: &View| {
+        let html = page(view, &PageInput { snapshot: &snapshot(), extra }, &context());
+        let diffs = html.split("id=\"diffs\"").nth(1).unwrap();
+        diffs.split("</section>").next().unwrap().to_owned()
+    };
+    for view in [View::Member("ben".to_owned()), View::Task("task-ben".to_owned())] {
+        let mut at = |machine: &str, is_namesake| {
+            extra.elsewhere = Some(FilesElsewhere { machine: machine.to_owned(), is_namesake });
+            shown(&extra, &view)
+        };
+        let far = at("builder", false);
+        assert!(far.contains("The files are on &quot;builder&quot;: only git there"), "{far}");
+        assert!(!far.contains("A lease ends by"), "{far}");
+        let namesake = at("laptop", true);
+        let words = "in another checkout, on a machine that is called &quot;laptop&quot; like this";
+        assert!(namesake.contains(words), "{namesake}");
     }
 }
 

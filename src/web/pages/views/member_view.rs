@@ -56,7 +56,7 @@ pub(in crate::web::pages) fn member(
         ));
         body.parts.push(Part::live("live", live_words(&input.extra.live)));
     }
-    body.parts.push(Part::live("diffs", diffs(&input.extra.diffs, input.extra.task.as_ref())));
+    body.parts.push(Part::live("diffs", diffs(input.extra)));
     body.parts.push(Part::live("tasks", tasks(name, board)));
     body.parts.push(Part::live("turns", turns(row, board.at)));
     body.side.push(Part::live(

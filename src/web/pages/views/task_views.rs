@@ -3,9 +3,10 @@
 use maud::{Markup, html};
 
 use crate::domain::limits;
+use crate::domain::member::HOST_NAME_BYTES;
 use crate::domain::task::result::FileChange;
 use crate::domain::text::counted::counted;
-use crate::domain::text::visible_letters::{beginning, one_line, seen};
+use crate::domain::text::visible_letters::{beginning, one_line, quoted, seen};
 use crate::domain::workflow::laid_out;
 use crate::reader::{UnlistedTurn, WholeTask};
 use crate::team::FileDiff;
@@ -14,10 +15,13 @@ use crate::web::pages::page_body::{Body, Part};
 use crate::web::pages::parts::{
     cancel_form, clock, mark, member_link, shown_text, task_table, workflow_link,
 };
-use crate::web::pages::{PageContext, PageInput};
+use crate::web::pages::{Extra, FilesElsewhere, PageContext, PageInput};
 
 /// Marks a changed file that no call of the agent names.
 const MAYBE_BY_OTHERS: &str = " changed during the task, maybe by others";
+
+/// The heading of the differences.
+const DIFFS: &str = "How the files that changed differ from what is committed";
 
 /// The most files, and failed calls, of a list.
 const MOST_LISTED: usize = 200;
@@ -70,7 +74,7 @@ pub(in crate::web::pages) fn task(
             "output",
             texts(task.output.as_deref().filter(|_| is_over), "output", "Its result"),
         ),
-        Part::live("diffs", diffs(&input.extra.diffs, Some(task))),
+        Part::live("diffs", diffs(input.extra)),
     ];
     body.side = vec![Part::live("facts", facts(task)), Part::live("files", files(task))];
     body.side.push(Part::live("ends", html! { div id="ends" { @if !is_over { (cancel_form(&task.row.task_id, "task", context)) } } }));
@@ -142,6 +146,7 @@ fn facts(task: &WholeTask) -> Markup {
             h2 id="facts-heading" { "What is known" }
             dl.facts {
                 dt { "agent" } dd { (member_link(&row.agent)) @if let Some(profile) = &row.profile { " (" (profile) ")" } @if let Some(left) = &row.agent_left { ", which left " @if let Some(at) = left.at { (clock(at)) } @else { "earlier" } } }
+                @if let Some(host) = &row.host { dt { "machine" } dd { (quoted(host, HOST_NAME_BYTES)) } }
                 dt { "assigned by" } dd { (member_link(&row.assigned_by)) }
                 @if let Some(id) = &row.workflow_id { dt { "workflow" } dd { (workflow_link(id, id)) } }
                 dt { "assigned" } dd { (clock(row.queued_at)) }
@@ -203,18 +208,26 @@ fn live_line(line: &LiveLine) -> Markup {
     }
 }
 
-/// Returns how files differ from what is committed. The task says which of them its agent has not named in its calls.
-pub(in crate::web::pages) fn diffs(diffs: &[FileDiff], task: Option<&WholeTask>) -> Markup {
-    let files = task.and_then(|task| task.details.as_ref()).map(|details| details.files.as_slice());
+/// Returns how files differ from what is committed, or where they are. The task says which of them its agent has not named in its calls.
+pub(in crate::web::pages) fn diffs(extra: &Extra) -> Markup {
+    let details = extra.task.as_ref().and_then(|task| task.details.as_ref());
+    let files = details.map(|details| details.files.as_slice());
+    let elsewhere =
+        extra.elsewhere.as_ref().filter(|_| files.is_some_and(|files| !files.is_empty()));
     let is_own = |diff: &FileDiff| {
         let mut files = files.into_iter().flatten();
         files.find(|file| file.path == diff.path).is_none_or(FileChange::is_own)
     };
     html! {
-        div id="diffs" { @if !diffs.is_empty() {
+        div id="diffs" { @if let Some(elsewhere) = elsewhere {
             section.sheet aria-labelledby="diffs-heading" {
-                h2 id="diffs-heading" { "How the files that changed differ from what is committed" }
-                @for (at, diff) in diffs.iter().enumerate().take(MOST_LISTED) {
+                h2 id="diffs-heading" { (DIFFS) }
+                p.body.soft { (where_files_are(elsewhere)) }
+            }
+        } @else if !extra.diffs.is_empty() {
+            section.sheet aria-labelledby="diffs-heading" {
+                h2 id="diffs-heading" { (DIFFS) }
+                @for (at, diff) in extra.diffs.iter().enumerate().take(MOST_LISTED) {
                     details.body id={ "diff-" (at) } open[at == 0] {
                         summary { code { (one_line(&diff.path)) } @if diff.is_cut { " (its beginning)" } @if !is_own(diff) { span.small.soft { (MAYBE_BY_OTHERS) } } }
                         @match &diff.diff {
@@ -225,6 +238,17 @@ pub(in crate::web::pages) fn diffs(diffs: &[FileDiff], task: Option<&WholeTask>)
                 }
             }
         } }
+    }
+}
+
+fn where_files_are(elsewhere: &FilesElsewhere) -> String {
+    let machine = quoted(&elsewhere.machine, HOST_NAME_BYTES);
+    if elsewhere.is_namesake {
+        format!(
+            "The files are in another checkout, on a machine that is called {machine} like this one: only git there can compare them."
+        )
+    } else {
+        format!("The files are on {machine}: only git there can compare them.")
     }
 }
 

@@ -133,7 +133,7 @@ fn steps(tree: &WorkflowTree, now: Moment) -> Markup {
                         td { (mark(step.look(), step.state())) }
                         td.soft data-label="after" { (step.depends_on.join(", ")) }
                         td.words { (step.remarks()) @if let Some(why) = step.reason.as_ref().filter(|_| step.status == StepStatus::Failed && step.note.is_none()) { " " (why) } }
-                        td.nowrap data-label="agent" { (step.agent) }
+                        td.nowrap data-label="agent" { (step.agent_in_words()) }
                         td.nowrap { @if let Some(id) = &step.task_id { (task_link(id)) } }
                         td.number data-label="time" { (step.time(now)) }
                     }

@@ -10,6 +10,7 @@ use notify::RecommendedWatcher;
 
 use crate::bus::event::{Body, BodyRef, Entry};
 use crate::bus::state::State;
+use crate::bus::storage::file::mirror::machine_name;
 use crate::bus::storage::file::open_to_read::{self, Opened};
 use crate::bus::storage::file::{
     FileLog, Listening, Options, Origin, Proof, TRANSCRIPTS, long_texts, presence_files,
@@ -18,6 +19,7 @@ use crate::bus::storage::file::{
 use crate::bus::storage::stored_text::{read_body, read_details, read_text};
 use crate::bus::storage::{Log as _, LogError, LogPosition, OnWakeup, Presence, Replica};
 use crate::domain::ids::{SessionId, TaskId};
+use crate::domain::member::Host;
 use crate::domain::time::Now;
 use crate::sys::fs::disk::{Disk, RealDisk};
 
@@ -141,6 +143,21 @@ impl Follower {
         }
         let path = self.log.part("presence", &session.to_string());
         presence_files::look(&path) == Presence::Held
+    }
+
+    /// Returns the host of this mirror; none on a bus that one machine has for itself.
+    pub fn host(&self) -> Option<Host> {
+        self.log.host()
+    }
+
+    /// Returns the name of this machine, as buses that several machines share have it.
+    pub fn machine(&self) -> String {
+        self.log.host().map_or_else(machine_name, |host| host.name)
+    }
+
+    /// Says whether a host is another one than this mirror is or was.
+    pub fn is_elsewhere(&self, host: &Host) -> bool {
+        self.log.is_elsewhere(host)
     }
 
     /// Returns the positions at which the parts of the log begin, oldest first.

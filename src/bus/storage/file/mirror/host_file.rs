@@ -107,7 +107,7 @@ fn renew(directory: &Path, before: Option<Stored>) -> HostFile {
     });
     let surplus = was.len().saturating_sub(FORMER);
     was.drain(..surplus);
-    let now = Host { id: HostId(Uuid::now_v7()), name: name() };
+    let now = Host { id: HostId(Uuid::now_v7()), name: machine_name() };
     let (boot, inode) = (clock::now().tick.boot, inode(directory));
     let stored = Stored { now: now.clone(), boot, inode, was: was.clone() };
     if let Err(error) = write(directory, &stored) {
@@ -117,8 +117,8 @@ fn renew(directory: &Path, before: Option<Stored>) -> HostFile {
     HostFile { now, was, written_ns: written_ns(directory) }
 }
 
-/// Returns the machine's name, for people.
-fn name() -> String {
+/// Returns this machine's name, for people.
+pub(in crate::bus::storage::file) fn machine_name() -> String {
     let name = process::host_name();
     let name: String = name.chars().filter(|letter| !letter.is_control()).collect();
     let short = name.split('.').next().unwrap_or_default();

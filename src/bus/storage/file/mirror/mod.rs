@@ -8,3 +8,5 @@ mod host_file;
 pub(crate) mod mirror_files;
 pub(super) mod mirror_log;
 pub(super) mod mirror_parts;
+
+pub(super) use self::host_file::machine_name;

@@ -17,6 +17,7 @@ fn step(name: &str, depends_on: &[&str], status: StepStatus) -> StepNode {
         name: name.to_owned(),
         item_of: None,
         agent: "codex".to_owned(),
+        host: None,
         status,
         is_gone: false,
         depends_on: depends_on.iter().map(ToString::to_string).collect(),

@@ -39,7 +39,8 @@ impl Columns {
                 // The mark and a space.
                 let own = measure_text_width(guides) + 2 + measure_text_width(name);
                 left = left.max(own.min(width / 2));
-                agent = agent.max(measure_text_width(&step.agent).min(width / 5));
+                let words = step.agent_in_words();
+                agent = agent.max(measure_text_width(&words).min(width / 5));
             }
         }
         Self { left, agent }
@@ -59,13 +60,14 @@ impl Line<'_> {
                 let gap = " ".repeat(columns.left.saturating_sub(left));
                 let word = format!("{:WORD$}", step.status.as_str());
                 let time = step.time(now);
-                let agent = measure_text_width(&step.agent);
-                let agent_gap = " ".repeat(columns.agent.saturating_sub(agent));
+                let agent = step.agent_in_words();
+                let agent_gap =
+                    " ".repeat(columns.agent.saturating_sub(measure_text_width(&agent)));
                 let painted = format!(
                     "{}{mark} {name}{gap}  {} {time:>TIME$}  {}{agent_gap}  {}",
                     paint(guides, look, Style::dim),
                     paint(&word, look, tint),
-                    step.agent,
+                    agent,
                     step.remarks(),
                 );
                 painted.trim_end().to_owned()

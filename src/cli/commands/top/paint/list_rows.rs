@@ -168,7 +168,7 @@ impl Rows<'_> {
                 vec![
                     cell("", 1),
                     rest(format!("{indent}{mark} {}{gap}{remarks}", step.name)).styled(style),
-                    cell(step.agent.clone(), name),
+                    cell(step.agent_in_words(), name),
                     cell(step.state(), 11),
                     cell(step.time(self.now()), TIME).right(),
                 ]

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use super::start_new_agent::{Newcomer, Started};
-use crate::bus::Bus;
 use crate::bus::rules::{NameChoice, NewTask, Operation};
 use crate::bus::state::Placement;
+use crate::bus::{Bus, BusError};
 use crate::domain::ids::TaskId;
 use crate::domain::member::{Host, HostOffer};
 use crate::domain::name::Name;
 use crate::domain::wait_times;
+use crate::team::assign::start_new_agent::{Newcomer, Started};
 use crate::team::error::{HostError, TeamError};
 use crate::team::team_handle::Team;
 
@@ -27,7 +27,7 @@ pub struct TakenUp {
 
 impl Team {
     /// Offers to start agents for others. It is on the bus when this returns.
-    pub async fn offer(&self, offer: HostOffer) -> Result<(), TeamError> {
+    pub async fn offer(&self, offer: HostOffer) -> Result<(), BusError> {
         self.inner.membership.ask(Operation::Offer(offer)).await?;
         Ok(())
     }
@@ -37,7 +37,7 @@ impl Team {
         &self,
         offer: &HostOffer,
         tell: impl Fn(TakenUp),
-    ) -> Result<(), TeamError> {
+    ) -> Result<(), BusError> {
         let me = self.inner.membership.session();
         let mut changes = self.bus().changes();
         loop {
@@ -52,9 +52,14 @@ impl Team {
                     tell(done);
                 }
             }
-            // What could not be written, because the server is away, is tried again.
+            let does_steps = self.end_agents_of_old_steps().await;
+            // What could not be written, because the server is away, is tried again. The end of a workflow wakes no host.
             let waits = self.bus().look(|state| state.placements().any(|placed| placed.with == me));
-            let again = if waits { wait_times::TAKE_UP_AGAIN } else { Duration::MAX };
+            let again = match (waits, does_steps) {
+                (true, _) => wait_times::TAKE_UP_AGAIN,
+                (false, true) => wait_times::LOOK_FOR_OLD_STEPS,
+                (false, false) => Duration::MAX,
+            };
             if let Ok(Err(_)) = tokio::time::timeout(again, changes.changed()).await {
                 return Ok(());
             }
