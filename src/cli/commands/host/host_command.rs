@@ -156,7 +156,9 @@ impl Serving<'_> {
             match served {
                 Ok(true) => return Ok(()),
                 Ok(false) => {
-                    output::tell("This machine was found dead by others, and joins the team again.")
+                    output::tell(
+                        "This machine was found dead by others, and joins the team again.",
+                    );
                 }
                 Err(error) if was_member && may_pass(&error) => {
                     let said = error.to_string();
