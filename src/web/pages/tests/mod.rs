@@ -2,5 +2,6 @@
 
 mod decided_of_five;
 mod hostile_texts;
+mod task_pages;
 mod team_of_five;
 mod views_of_a_team;
