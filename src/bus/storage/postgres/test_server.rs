@@ -193,5 +193,9 @@ fn reachable(binaries: PathBuf, directory: &Path) -> PathBuf {
     let all = binaries.parent().unwrap();
     let copied = Command::new("cp").arg("-R").arg(all).arg(&copy).status();
     assert!(copied.unwrap().success(), "the programs of {} can be copied", all.display());
+    // Who runs them also removes them.
+    let given =
+        Command::new("chown").arg("-R").arg(format!("{NOBODY}:{NOBODY}")).arg(&copy).status();
+    assert!(given.unwrap().success(), "{} can be given away", copy.display());
     copy.join("bin")
 }
