@@ -6,6 +6,7 @@ use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::time::Duration;
 
 use super::print_lines::say;
+use crate::domain::text::counted::counted_as;
 
 /// More than a person reads at once, and little memory.
 const LINES: usize = 256;
@@ -35,8 +36,7 @@ impl QueuedLines {
     /// Prints a line of output to stdout once its reader takes it, or leaves it out. Never waits.
     pub(crate) fn say(&self, line: String) {
         let left_out = self.left_out.get();
-        let note = format!("{left_out} lines are left out here, because this output was not read");
-        let is_room = left_out == 0 || self.queue.try_send(note).is_ok();
+        let is_room = left_out == 0 || self.queue.try_send(note(left_out)).is_ok();
         if is_room {
             self.left_out.set(0);
         }
@@ -51,6 +51,11 @@ impl QueuedLines {
         // The end of the thread closes the channel; a reader that takes nothing loses the rest.
         let _ = self.printed.recv_timeout(at_most);
     }
+}
+
+fn note(left_out: u64) -> String {
+    let lines = counted_as(left_out, "line is", "lines are");
+    format!("{lines} left out here, because this output was not read")
 }
 
 #[cfg(test)]
@@ -76,9 +81,9 @@ mod tests {
         });
         lines.end(Duration::from_mins(1));
         let seen = reading.join().unwrap();
-        let note = format!("{left_out} lines are left out here, because this output was not read");
-        assert_eq!(seen.iter().filter(|line| **line == note).count(), 1, "{seen:?}");
+        assert_eq!(seen.iter().filter(|line| **line == note(left_out)).count(), 1, "{seen:?}");
         assert_eq!(seen.last().map(String::as_str), Some("later"));
         assert_eq!(seen[0], "0");
+        assert!(note(1).starts_with("1 line is left out"));
     }
 }

@@ -29,11 +29,7 @@ pub(in crate::bus::rules) fn claim(
                 Ok(())
             }
             // What it is about is for those alone that it was meant for.
-            _ if !writer.state.knows_request(me, request)
-                && !writer.state.may_claim(me, request) =>
-            {
-                Err(not_for_you(writer, request))
-            }
+            _ if !writer.state.may_hear_of(me, request) => Err(not_for_you(writer, request)),
             _ => Err(lost(request)),
         };
     }

@@ -26,7 +26,7 @@ pub(super) fn owned<'a>(
     let owner = request.owner.as_ref();
     if request.status != RequestStatus::Claimed || owner.is_none_or(|one| one.session != me.id) {
         // How it stands is for those who know of it.
-        if !writer.state.knows_request(me, request) && !writer.state.may_claim(me, request) {
+        if !writer.state.may_hear_of(me, request) {
             return Err(Refusal::UnknownRequest { id: id.clone() });
         }
         let by = owner.map(|owner| owner.by.clone());

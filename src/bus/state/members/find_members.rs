@@ -62,7 +62,7 @@ impl State {
     }
 
     /// Returns the number of live agents.
-    pub(in crate::bus) fn live_agents(&self) -> usize {
+    pub fn live_agents(&self) -> usize {
         let is_agent = |session: &&Session| session.kind == MemberKind::Agent;
         self.sessions.values().filter(is_agent).count()
     }

@@ -67,6 +67,11 @@ impl State {
             || (request.status == RequestStatus::Open && self.may_claim(session, request))
     }
 
+    /// Says whether a live session may learn how a request stands: it knows of it, or it is meant at this moment.
+    pub(in crate::bus) fn may_hear_of(&self, session: &Session, request: &Request) -> bool {
+        self.knows_request(session, request) || self.may_claim(session, request)
+    }
+
     /// Returns the live members that may claim a request, apart from its status.
     pub fn claimants(&self, request: &Request) -> Vec<&Session> {
         let meant = match &request.only {

@@ -2,7 +2,6 @@
 
 use super::find_host::Bridge;
 use crate::bus::state::{Session, State, Task};
-use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
 use crate::team::team_handle::Team;
 
@@ -12,10 +11,7 @@ const REASON: &str = "the workflows whose steps it did are over";
 impl Team {
     /// Says whether as many agents live as the team may have.
     pub fn is_full(&self) -> bool {
-        self.bus().look(|state| {
-            let live = state.live_sessions().into_iter();
-            live.filter(|live| live.kind == MemberKind::Agent).count() >= state.limits().agents
-        })
+        self.bus().look(|state| state.live_agents() >= state.limits().agents)
     }
 
     /// Finds an idle agent of a profile on a host that has done nothing but steps of this member's workflows.
