@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::bus::state::{Delivery, Due, State};
+use crate::domain::ids::MessageId;
 use crate::domain::messaging::{MessageKind, chain_of_waits};
 
 /// Unread messages are in the inbox, messages in flight belong to their call, and nothing is in two places.
@@ -16,6 +17,10 @@ pub(super) fn check_inboxes(state: &State) {
             assert!(unread.insert((id.clone(), name.clone())));
         }
         assert_eq!(member.unread_bytes, bytes);
+        let returned = |(_, id): &(_, &MessageId)| state.messages[*id].is_returned_to(name);
+        let returned: BTreeSet<_> =
+            member.unread.iter().filter(returned).map(|(place, _)| *place).collect();
+        assert_eq!(member.returned, returned);
     }
     let mut in_flight = BTreeSet::new();
     for session in state.sessions.values() {

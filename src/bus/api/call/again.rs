@@ -55,10 +55,9 @@ impl Call {
     /// Returns the unread messages that were delivered before, without proof that they were read.
     pub(super) fn returned(&self) -> Vec<MessageId> {
         let name = self.membership.name();
-        self.membership.bus().look(|state| {
-            let unread = state.unread(name).filter(|message| message.is_returned_to(name));
-            unread.map(|message| message.id.clone()).collect()
-        })
+        self.membership
+            .bus()
+            .look(|state| state.returned(name).map(|message| message.id.clone()).collect())
     }
 
     /// Describes a message that an interrupted call has sent, which this one repeats.

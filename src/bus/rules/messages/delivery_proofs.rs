@@ -77,7 +77,7 @@ fn call_proven_by(
         _ => false,
     };
     let others = state.in_flight_to(holder.id, call).into_iter();
-    let others = others.chain(state.unread(&holder.name).filter(of_call));
+    let others = others.chain(state.returned(&holder.name).filter(of_call));
     let mut others = others.filter(|message| message.id != *id);
     let is_answered =
         |id: &MessageId| naming == Naming::InAnswer && has_answered(state, &holder.name, id);
@@ -102,7 +102,7 @@ fn holds_or_held(state: &State, session: SessionId, call: CallId) -> bool {
         return false;
     };
     let requeued = |message: &Message| matches!(message.delivery(&holder.name), Some(Delivery::Unread { last }) if last == Some((session, call)));
-    state.holds(session, call) || state.unread(&holder.name).any(requeued)
+    state.holds(session, call) || state.returned(&holder.name).any(requeued)
 }
 
 pub(in crate::bus::rules) fn settle(

@@ -163,6 +163,7 @@ impl State {
             session: None,
             unread: Chunked::default(),
             unread_bytes: 0,
+            returned: BTreeSet::new(),
             pace: None,
         });
         member.name = name;

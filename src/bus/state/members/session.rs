@@ -30,6 +30,9 @@ pub struct Member {
     /// The size of their texts.
     #[serde(skip)]
     pub unread_bytes: u64,
+    /// The places of those that are unread again after a delivery that nothing proved.
+    #[serde(skip)]
+    pub returned: BTreeSet<UnreadPlace>,
     /// How fast it sends, once it has sent while the team had a limit of that. It outlives a session as long as the name is known, so a
     /// new session begins no new burst.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -22,6 +22,15 @@ impl State {
         ids.into_iter().flat_map(Chunked::values).filter_map(|id| self.messages.get(id))
     }
 
+    /// Returns the unread messages of a member that have been delivered to it before, without proof that it has seen them.
+    pub fn returned<'a>(&'a self, name: &Name) -> impl Iterator<Item = &'a Message> + use<'a> {
+        let member = self.members.get(name);
+        let ids = member
+            .into_iter()
+            .flat_map(|member| member.returned.iter().filter_map(|place| member.unread.get(place)));
+        ids.filter_map(|id| self.messages.get(id))
+    }
+
     /// Returns the number of unread messages that somebody may still read: a live member, or the next session of a chosen name.
     pub fn unread_in_all(&self) -> usize {
         let may_read = |member: &&Member| member.session.is_some() || member.chosen;
