@@ -33,8 +33,10 @@ impl JoinedWords {
         self.text.push_str(piece);
         self.has_paused = false;
         let line_ends = piece.len() - piece.trim_end_matches('\n').len();
-        let earlier = if line_ends == piece.len() { self.line_ends } else { None };
-        self.line_ends = Some(line_ends + gap.len() + earlier.unwrap_or_default());
+        let is_empty_lines = line_ends == piece.len();
+        let earlier =
+            if is_empty_lines { self.line_ends.unwrap_or_default() + gap.len() } else { 0 };
+        self.line_ends = Some(line_ends + earlier);
     }
 }
 
@@ -54,6 +56,10 @@ mod tests {
         assert_eq!(
             joined(&["|", "I lo", "ok.", "|", "|", "Found", " it."]),
             "I look.\n\nFound it."
+        );
+        assert_eq!(
+            joined(&["one", "|", "two", "|", "three", "|", "four"]),
+            "one\n\ntwo\n\nthree\n\nfour"
         );
         assert_eq!(joined(&["one\n", "|", "two"]), "one\n\ntwo");
         assert_eq!(joined(&["one\n", "\n", "|", "two"]), "one\n\ntwo");
