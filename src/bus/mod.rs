@@ -27,4 +27,5 @@ pub use self::api::readable::Readable;
 pub use self::background::heartbeats::HeartbeatIntervals;
 pub use self::error::BusError;
 pub use self::shared::Receipt;
+pub(crate) use self::shared::named_acts;
 pub use self::storage::stored_text::RequestTexts;

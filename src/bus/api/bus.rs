@@ -87,8 +87,8 @@ impl Bus {
     ) -> Result<Receipt, BusError> {
         let unsettled = &self.shared.unsettled;
         // Nearly always there is none, and no hash to make.
-        let before =
-            if unsettled.is_empty() { None } else { unsettled.take(&Act::of(by, &operation)) };
+        let known = if unsettled.is_empty() { None } else { Act::of(by, &operation) };
+        let before = known.and_then(|act| unsettled.take(&act));
         let id = before.unwrap_or_else(random_ids::command);
         let same = Box::new(operation.clone());
         let outcome = self.submit_as(id, by, received, operation).await;
@@ -98,8 +98,10 @@ impl Bus {
                 Ok(Receipt { events: self.shared.events_of_done(id)? })
             }
             Err(error) if is_unknown || before.is_some() => {
-                if !matches!(error, BusError::Refused(_)) {
-                    unsettled.keep(Act::of(by, &same), id);
+                if let Some(act) =
+                    Act::of(by, &same).filter(|_| !matches!(error, BusError::Refused(_)))
+                {
+                    unsettled.keep(act, id);
                 }
                 Err(error)
             }

@@ -14,4 +14,4 @@ pub(crate) use self::core::append_command;
 pub(crate) use self::core::{Core, ProposedCommand};
 pub(crate) use self::jobs::{Job, Queued, no_thread};
 pub use self::receipt::Receipt;
-pub(crate) use self::unsettled::Act;
+pub(crate) use self::unsettled::{Act, named_acts};

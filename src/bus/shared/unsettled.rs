@@ -1,6 +1,8 @@
 //! Acts of which nobody knows whether they took effect, because a server has not acknowledged them, or a disk failed to store them.
 //!
 //! Whoever does the same again within a while repeats the same command, by its id: so it takes effect once, however the first attempt ended.
+//! This is for what would be there twice, such as a message. What says how something shall stand, such as a claim, is decided anew each time:
+//! the answer to the first attempt may no longer be true.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -17,7 +19,17 @@ use crate::sys::random_ids;
 /// What a process tries in that time while its server is away; an entry takes less than 100 bytes.
 const MOST: usize = 4_096;
 
-/// Who does something, and what: equal acts are equal words.
+tokio::task_local! {
+    /// The name that a program has given to what it does.
+    static NAMED: String;
+}
+
+/// Does something under a name that its program gives to a repetition as well, and to nothing else.
+pub(crate) async fn named_acts<F: Future>(name: String, work: F) -> F::Output {
+    NAMED.scope(name, work).await
+}
+
+/// Who does something, and what. Equal acts are equal words; if they are named, those of one name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Act {
     by: Option<SessionId>,
@@ -25,8 +37,18 @@ pub(crate) struct Act {
 }
 
 impl Act {
-    pub(crate) fn of(by: Option<SessionId>, operation: &Operation) -> Self {
-        Self { by, digest: Sha256::digest(format!("{operation:?}")).into() }
+    /// Returns the act of an operation; none if it is decided anew each time.
+    pub(crate) fn of(by: Option<SessionId>, operation: &Operation) -> Option<Self> {
+        if operation.is_decided_anew() {
+            return None;
+        }
+        let words = format!("{operation:?}");
+        let digest = NAMED.try_with(|name| {
+            let kind: &str =
+                words.split(|letter: char| !letter.is_alphanumeric()).next().unwrap_or_default();
+            Sha256::digest(format!("{kind} {name}"))
+        });
+        Some(Self { by, digest: digest.unwrap_or_else(|_| Sha256::digest(&words)).into() })
     }
 }
 
@@ -35,8 +57,9 @@ pub(crate) struct Unsettled(Mutex<VecDeque<(Act, CommandId, Instant)>>);
 
 impl Unsettled {
     /// Begins an act, by the command of an earlier attempt whose outcome is unknown, if there is one.
-    pub(crate) fn attempt(&self, act: Act) -> Attempt<'_> {
-        let id = self.take(&act).unwrap_or_else(random_ids::command);
+    pub(crate) fn attempt(&self, act: Option<Act>) -> Attempt<'_> {
+        let before = act.as_ref().and_then(|act| self.take(act));
+        let id = before.unwrap_or_else(random_ids::command);
         Attempt { unsettled: self, act, id, is_settled: false }
     }
 
@@ -66,7 +89,7 @@ impl Unsettled {
 /// An act under way. Unless it is settled, the same act will be the same command: also if nobody waits for its outcome any longer.
 pub(crate) struct Attempt<'a> {
     unsettled: &'a Unsettled,
-    act: Act,
+    act: Option<Act>,
     id: CommandId,
     is_settled: bool,
 }
@@ -84,8 +107,8 @@ impl Attempt<'_> {
 
 impl Drop for Attempt<'_> {
     fn drop(&mut self) {
-        if !self.is_settled {
-            self.unsettled.keep(self.act, self.id);
+        if let Some(act) = self.act.filter(|_| !self.is_settled) {
+            self.unsettled.keep(act, self.id);
         }
     }
 }
@@ -93,27 +116,50 @@ impl Drop for Attempt<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bus::event::Body;
     use crate::domain::member::Label;
 
-    fn lane(by: Option<SessionId>, name: &str) -> Act {
-        Act::of(by, &Operation::ClaimLane(Label::parse(name).unwrap()))
+    fn words(by: Option<SessionId>, text: &str) -> Option<Act> {
+        Act::of(by, &Operation::Broadcast(Body::Text(text.to_owned())))
     }
 
     #[test]
     fn the_same_act_of_the_same_member_is_the_same_command_until_its_outcome_is_known() {
         let (ann, ben) = (Some(random_ids::session()), Some(random_ids::session()));
         let unsettled = Unsettled::default();
-        let id = unsettled.attempt(lane(ann, "core")).id();
-        for other in [lane(ben, "core"), lane(ann, "docs")] {
+        let id = unsettled.attempt(words(ann, "one")).id();
+        for other in [words(ben, "one"), words(ann, "two")] {
             let mut attempt = unsettled.attempt(other);
             assert_ne!(attempt.id(), id);
             attempt.settle();
         }
-        assert_eq!(unsettled.attempt(lane(ann, "core")).id(), id, "its outcome is unknown still");
-        let mut settled = unsettled.attempt(lane(ann, "core"));
+        assert_eq!(unsettled.attempt(words(ann, "one")).id(), id, "its outcome is unknown still");
+        let mut settled = unsettled.attempt(words(ann, "one"));
         assert_eq!(settled.id(), id);
         settled.settle();
         drop(settled);
-        assert_ne!(unsettled.attempt(lane(ann, "core")).id(), id);
+        assert_ne!(unsettled.attempt(words(ann, "one")).id(), id);
+    }
+
+    #[test]
+    fn what_says_how_something_shall_stand_is_decided_anew() {
+        let lane = Label::parse("core").unwrap();
+        for operation in [
+            Operation::ClaimLane(lane.clone()),
+            Operation::ReleaseLane(lane.clone()),
+            Operation::FollowTopic(lane),
+        ] {
+            assert_eq!(Act::of(None, &operation), None, "{operation:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_named_act_is_the_same_by_its_name_alone() {
+        let act = async |name: &str, text: &str| {
+            named_acts(name.to_owned(), async { words(None, text) }).await.unwrap()
+        };
+        assert_eq!(act("monday", "one").await, act("monday", "two").await);
+        assert_ne!(act("monday", "one").await, act("tuesday", "one").await);
+        assert_ne!(act("monday", "one").await, words(None, "one").unwrap());
     }
 }

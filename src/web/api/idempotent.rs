@@ -1,5 +1,6 @@
 //! POST requests that name an `Idempotency-Key`: such a request goes on when its connection breaks, and a repetition of it is answered with
-//! what came of the first, not done again. What was refused has done nothing, so a repetition tries it again.
+//! what came of the first, not done again. What was refused has done nothing, so a repetition tries it again; so it does where nobody knows
+//! whether it was done, and the bus then does it once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +15,7 @@ use tokio::time::timeout;
 
 use super::kept_answers::{Asked, Attempt, Coming, KeptAnswer};
 use super::read_request::bytes;
+use crate::bus;
 use crate::domain::wait_times;
 use crate::web::problem::Problem;
 use crate::web::programs::Program;
@@ -63,14 +65,19 @@ pub(super) async fn once(
                 .into_response();
         }
     };
-    // A task of its own, which goes on when the connection breaks.
+    // A task of its own, which goes on when the connection breaks. The bus knows a repetition by the same name.
     tokio::spawn(async move {
-        let response = next.run(Request::from_parts(parts, Body::from(body))).await;
+        let name = format!("{key} {}", data_encoding::HEXLOWER.encode(&asked));
+        let work = next.run(Request::from_parts(parts, Body::from(body)));
+        let response = bus::named_acts(name, work).await;
         let (parts, body) = response.into_parts();
         // Answers of this server are whole, and no longer than the texts that they repeat.
         let Ok(body) = to_bytes(body, usize::MAX).await else { return };
-        if !parts.status.is_success() {
-            state.kept_answers.forget(&program, &key);
+        match parts.status {
+            // It may have been done all the same.
+            StatusCode::SERVICE_UNAVAILABLE => state.kept_answers.leave_unknown(&program, &key),
+            status if !status.is_success() => state.kept_answers.forget(&program, &key),
+            _ => {}
         }
         let answer = KeptAnswer { status: parts.status, headers: parts.headers, body };
         sender.send_replace(Some(Arc::new(answer)));

@@ -37,6 +37,8 @@ struct Kept {
     asked: Asked,
     at: Instant,
     answer: Coming,
+    /// Whether nobody knows if it was done: a repetition tries it again, and the key is for nothing else.
+    is_unknown: bool,
 }
 
 /// What a request is.
@@ -50,6 +52,10 @@ pub(super) enum Attempt {
 }
 
 impl Kept {
+    fn is(&self, program: &KeyHash, key: &str) -> bool {
+        self.program == *program && self.key == key
+    }
+
     /// Says whether an attempt has ended without an answer.
     fn is_void(&self) -> bool {
         self.answer.has_changed().is_err() && self.answer.borrow().is_none()
@@ -69,23 +75,41 @@ impl KeptAnswers {
     pub(super) fn attempt(&self, program: &KeyHash, key: &str, asked: Asked) -> Attempt {
         let mut kept = lock(&self.0);
         kept.retain(|one| one.at.elapsed() < wait_times::IDEMPOTENT_KEPT && !one.is_void());
-        if let Some(known) = kept.iter().find(|one| one.program == *program && one.key == key) {
-            return if known.asked == asked {
-                Attempt::Again(known.answer.clone())
-            } else {
-                Attempt::Reused
-            };
+        if let Some(at) = kept.iter().position(|one| one.is(program, key)) {
+            let known = &kept[at];
+            if known.asked != asked {
+                return Attempt::Reused;
+            }
+            if !known.is_unknown {
+                return Attempt::Again(known.answer.clone());
+            }
+            kept.remove(at);
         }
         let (sender, answer) = watch::channel(None);
         let (program, key) = (program.clone(), key.to_owned());
         make_room(&mut kept, &program);
-        kept.push_back(Kept { program, key, asked, at: Instant::now(), answer: answer.clone() });
+        kept.push_back(Kept {
+            program,
+            key,
+            asked,
+            at: Instant::now(),
+            answer: answer.clone(),
+            is_unknown: false,
+        });
         Attempt::First(sender, answer)
     }
 
     /// Forgets an attempt that has done nothing, so that the next one is the first.
     pub(super) fn forget(&self, program: &KeyHash, key: &str) {
-        lock(&self.0).retain(|one| one.program != *program || one.key != key);
+        lock(&self.0).retain(|one| !one.is(program, key));
+    }
+
+    /// Notes that nobody knows whether an attempt was done, so that a repetition tries it again.
+    pub(super) fn leave_unknown(&self, program: &KeyHash, key: &str) {
+        let mut kept = lock(&self.0);
+        if let Some(one) = kept.iter_mut().find(|one| one.is(program, key)) {
+            one.is_unknown = true;
+        }
     }
 }
 
@@ -137,6 +161,20 @@ mod tests {
         assert!(matches!(answers.attempt(&one, "a", [2; 32]), Attempt::First(..)));
         // What has ended without an answer, as by a panic, is none.
         assert!(matches!(answers.attempt(&one, "a", [3; 32]), Attempt::First(..)));
+    }
+
+    #[test]
+    fn what_may_have_been_done_is_tried_again_by_the_same_request_and_no_other() {
+        let (answers, one) = (KeptAnswers::default(), program("0"));
+        let Attempt::First(sender, _) = answers.attempt(&one, "a", [1; 32]) else { panic!() };
+        answers.leave_unknown(&one, "a");
+        sender.send_replace(Some(answer("nobody knows")));
+        drop(sender);
+        assert!(matches!(answers.attempt(&one, "a", [2; 32]), Attempt::Reused));
+        let Attempt::First(sender, _) = answers.attempt(&one, "a", [1; 32]) else { panic!() };
+        sender.send_replace(Some(answer("done")));
+        let Attempt::Again(again) = answers.attempt(&one, "a", [1; 32]) else { panic!() };
+        assert_eq!(again.borrow().as_ref().unwrap().body, "done");
     }
 
     #[test]

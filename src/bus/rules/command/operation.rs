@@ -240,6 +240,22 @@ pub enum Operation {
 }
 
 impl Operation {
+    /// Says whether it says how something shall stand, so that it is decided by how that stands now, also if it is repeated.
+    pub(in crate::bus) fn is_decided_anew(&self) -> bool {
+        matches!(
+            self,
+            Self::FollowTopic(_)
+                | Self::LeaveTopic(_)
+                | Self::ClaimLane(_)
+                | Self::LoseLane(_)
+                | Self::ReleaseLane(_)
+                | Self::Acknowledge { .. }
+                | Self::UpdateClaim(..)
+                | Self::Claim(..)
+                | Self::Release(..)
+        )
+    }
+
     /// Returns the texts that members wrote, which may be long.
     pub(in crate::bus) fn texts_mut(&mut self) -> Vec<&mut Body> {
         match self {
