@@ -11,8 +11,8 @@ use super::unheard_claims::{Claimable, Claims};
 use crate::bus::error::BusError;
 use crate::bus::rules::{self, Description, NameChoice, NewMember, Operation, Refusal};
 use crate::bus::shared::Receipt;
-use crate::bus::state::State;
-use crate::domain::ids::{CallId, CommandId, SessionId};
+use crate::bus::state::{Request, State};
+use crate::domain::ids::{CallId, CommandId, RequestId, SessionId};
 use crate::domain::limits;
 use crate::domain::member::{Departure, HostId, MemberKind, ProcessMark};
 use crate::domain::name::Name;
@@ -213,6 +213,14 @@ impl Membership {
     /// Returns the member's name.
     pub fn name(&self) -> &Name {
         &self.name
+    }
+
+    /// Returns a request that the state knows, if this session may hear of it: for others there is none of that id.
+    pub fn known_request(&self, id: &RequestId) -> Option<Request> {
+        self.bus().look(|state| {
+            let (me, request) = (state.session(self.session())?, state.request(id)?);
+            state.may_hear_of(me, request).then(|| request.clone())
+        })
     }
 
     /// Says whether the other machines have found that of this session dead: the session has ended, and this process goes on.

@@ -8,7 +8,7 @@ use crate::bus::api::unheard_claims::Claimable;
 use crate::bus::error::BusError;
 use crate::bus::event::Event;
 use crate::bus::rules::{ClaimUpdate, Operation, Refusal};
-use crate::bus::state::Request;
+use crate::bus::state::{Request, State};
 use crate::domain::ids::RequestId;
 use crate::domain::member::Label;
 use crate::domain::messaging::{Audience, RequestStatus, Urgency};
@@ -111,13 +111,7 @@ impl Call {
             // It may have ended so long ago that the state has forgotten it.
             Err(BusError::Refused(Refusal::UnknownRequest { .. })) => {
                 let request = found()?;
-                // Whom a group meant then, nobody knows any more.
-                let is_known = self.membership.bus().look(|state| {
-                    let me = state.session(session);
-                    let is_anybodys = matches!(request.only, None | Some(Audience::All));
-                    is_anybodys || me.is_some_and(|me| state.knows_request(me, &request))
-                });
-                if !is_known {
+                if !self.may_look_back_at(&request) {
                     return Err(Refusal::UnknownRequest { id: id.clone() }.into());
                 }
                 let by = request.owner.as_ref().map(|owner| owner.by.clone());
@@ -127,6 +121,17 @@ impl Call {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Says whether this session may learn what became of a request that the state may have forgotten. Whom a group meant then, nobody
+    /// knows any more.
+    fn may_look_back_at(&self, request: &Request) -> bool {
+        let session = self.membership.session();
+        let is_anybodys = matches!(request.only, None | Some(Audience::All));
+        let knows = |state: &State| {
+            state.session(session).is_some_and(|me| state.knows_request(me, request))
+        };
+        is_anybodys || self.membership.bus().look(knows)
     }
 
     /// Claims a lane. If the answer does not reach the client, it is released, unless the session had it before.
@@ -158,6 +163,7 @@ impl Call {
             // It may have ended so long ago that the state has forgotten it.
             Err(BusError::Refused(Refusal::UnknownRequest { .. })) => {
                 let past = self.membership().bus().find_request(id)?;
+                let past = past.filter(|past| self.may_look_back_at(past));
                 let past = past.ok_or_else(|| Refusal::UnknownRequest { id: id.clone() })?;
                 let (id, status) = (id.clone(), past.status);
                 Err(Refusal::ClaimOver { id, status, by: past.owner.map(|owner| owner.by) }.into())

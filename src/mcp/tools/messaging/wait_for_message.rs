@@ -169,6 +169,8 @@ fn own_message(text: &str) -> Result<MessageId, ToolError> {
 fn known_request(caller: &Caller, text: &str) -> Result<RequestId, ToolError> {
     let id = RequestId::parse(text)?;
     caller.bus().refresh()?;
-    let is_known = caller.bus().look(|state| state.request(&id).is_some());
-    if is_known { Ok(id) } else { Err(Refusal::UnknownRequest { id }.into()) }
+    match caller.membership().known_request(&id) {
+        Some(_) => Ok(id),
+        None => Err(Refusal::UnknownRequest { id }.into()),
+    }
 }

@@ -217,9 +217,9 @@ pub(in crate::web::api) async fn ack_signal(
 /// Returns who asks for what this member has claimed; none if it has completed that already.
 fn asker_of(me: &Membership, id: &RequestId) -> Result<Option<String>, Problem> {
     me.bus().refresh().map_err(|error| why_not(&error))?;
-    let request = me.bus().look(|state| state.request(id).cloned());
-    let request =
-        request.ok_or_else(|| why_not(&Refusal::UnknownRequest { id: id.clone() }.into()))?;
+    let request = me
+        .known_request(id)
+        .ok_or_else(|| why_not(&Refusal::UnknownRequest { id: id.clone() }.into()))?;
     let owner = request.owner.as_ref();
     match request.status {
         RequestStatus::Claimed if owner.is_some_and(|owner| owner.session == me.session()) => {

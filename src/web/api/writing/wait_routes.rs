@@ -124,7 +124,7 @@ fn what_to_wait_for(me: &Membership, new: NewWait) -> Result<WaitFor, BusError> 
     let request =
         new.request_id.map(|id| RequestId::parse(&id)).transpose().map_err(Refusal::from)?;
     if let Some(id) = &request
-        && bus.look(|state| state.request(id).is_none())
+        && me.known_request(id).is_none()
     {
         return Err(Refusal::UnknownRequest { id: id.clone() }.into());
     }
