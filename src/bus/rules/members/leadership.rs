@@ -9,6 +9,7 @@ use crate::bus::event::{Envelope, Event, LeadTaken};
 use crate::bus::rules::conflicts;
 use crate::bus::rules::decision::Decision;
 use crate::bus::rules::event_writer::{Post, Writer};
+use crate::bus::rules::messages::withdraw_nudges;
 use crate::bus::rules::notice::notice;
 use crate::bus::rules::refusal::Refusal;
 use crate::bus::rules::workflows;
@@ -106,6 +107,7 @@ fn pass_mail(writer: &mut Writer<'_>, before: Option<&Session>, next: &Session) 
         }
         let (id, to) = (message.id.clone(), vec![next.name.clone()]);
         writer.push(Event::MessageAddressed { id: id.clone(), to: to.clone().into() });
+        withdraw_nudges(writer, &id, std::slice::from_ref(holder));
         writer.push(Event::MessageSuperseded { id, members: vec![holder.clone()].into() });
         writer.deliver_to_waits(message, &to);
     }

@@ -19,6 +19,7 @@ pub use self::addressing::known_member;
 pub(in crate::bus::rules) use self::addressing::known_reader;
 pub(super) use self::addressing::{check_body, check_room, recipient};
 pub use self::check_envelope::check_envelope;
+pub(in crate::bus::rules) use self::deadlines::withdraw_nudges;
 pub(super) use self::deadlines::{answer_is_due, expire};
 pub(super) use self::delivery_proofs::{
     end_calls, end_hooks, note_named, note_received, note_written, settle, take_notice,

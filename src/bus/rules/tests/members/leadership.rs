@@ -1,7 +1,9 @@
 //! Which orchestrator leads, who is told so, and what passes to the next lead.
 
 use super::super::*;
+use crate::bus::event::Envelope;
 use crate::bus::rules::Description;
+use crate::bus::rules::tests::envelope::sending_with;
 use crate::bus::rules::tests::workflows::new_workflow;
 use crate::bus::state::Message;
 use crate::domain::member::PLAN_ROLE;
@@ -240,6 +242,26 @@ fn what_the_lead_has_not_read_passes_to_the_next_one_in_the_append_that_makes_it
         assert_eq!(world.delivery(&own, to), None, "{end}");
         assert_eq!(for_lead(&world, "first"), 0, "{end}");
         let _ = second;
+    }
+}
+
+#[test]
+fn a_question_that_passes_to_the_next_lead_takes_its_reminders_along() {
+    for end in ["reap", "take"] {
+        let mut world = World::new();
+        let ann = world.peer("ann");
+        let first = joins(&mut world, "first");
+        let question = Envelope { response_seconds: Some(1), ..Envelope::default() };
+        world.ask(ann, sending_with("@lead", question, None));
+        world.pass(1_000);
+        world.due();
+        assert_eq!(world.unread("first").len(), 2, "the question and a reminder of it");
+        match end {
+            "reap" => drop(world.reap(&[first])),
+            _ => drop(orchestrator(&mut world, "next", true)),
+        }
+        let left = world.state.unread(&name("first")).map(|message| message.kind);
+        assert!(!left.into_iter().any(|kind| kind == MessageKind::Nudge), "{end}");
     }
 }
 
