@@ -99,6 +99,35 @@ fn a_stalled_turn_is_reported_once_and_any_sign_of_life_ends_it() {
 }
 
 #[test]
+fn the_silence_of_an_agent_counts_from_its_last_turn_or_the_beginning_of_a_turn() {
+    let mut world = World::new();
+    let lead = world.lead();
+    let agent = world.agent(lead, "codex");
+    let task = world.assign(lead, agent);
+    world.ask(lead, Operation::StartTask(task.clone()));
+    let silent_ms = |world: &World| {
+        let last_ms = world.state.session(agent).unwrap().last_ms;
+        world.now.wall_ms - last_ms
+    };
+    world.pass(60_000);
+    assert_eq!(silent_ms(&world), 60_000);
+    let cancelled = Ending {
+        status: TaskStatus::Cancelled,
+        output: text(""),
+        stop_reason: None,
+        error: None,
+        report: TaskReport::default(),
+    };
+    world.ask(lead, Operation::FinishTask(task, Box::new(cancelled)));
+    assert_eq!(silent_ms(&world), 0, "its turn has ended");
+    world.send(lead, "codex", "Go on.");
+    world.pass(60_000);
+    let (call, method) = (world.call(), DeliveryMethod::Prompt);
+    world.ask(agent, Operation::Take { session: agent, call, method, pick: all() });
+    assert_eq!((world.held(agent, call).len(), silent_ms(&world)), (1, 0), "a turn begins");
+}
+
+#[test]
 fn a_stuck_agent_takes_no_work_and_is_free_when_its_turn_ends_after_all() {
     let mut world = World::new();
     let lead = world.lead();

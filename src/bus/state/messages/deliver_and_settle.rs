@@ -224,6 +224,7 @@ impl State {
         if method == DeliveryMethod::Prompt {
             // A prompt of its own begins a turn.
             holder.activity = Activity::Running;
+            holder.last_ms = at.wall_ms();
         }
         if method == DeliveryMethod::Pull {
             holder.waits.retain(|wait| wait.call != call);
@@ -282,14 +283,10 @@ impl State {
         }
         let (name, mut ids) = self.take_in_flight(session, call);
         let Some(name) = name else { return };
-        if let Some(member) = self.members.get(&name) {
-            let requeued = |id: &&MessageId| {
-                let delivery =
-                    self.messages.get(id).and_then(|message| message.deliveries.get(&name));
-                matches!(delivery, Some(Delivery::Unread { last }) if *last == Some((session, call)))
-            };
-            ids.extend(member.unread.values().filter(requeued).cloned());
-        }
+        let last = Some((session, call));
+        let of_call =
+            |message: &&Message| message.delivery(&name) == Some(Delivery::Unread { last });
+        ids.extend(self.returned(&name).filter(of_call).map(|message| message.id.clone()));
         for id in &ids {
             self.settle(id, &name, Delivery::Seen);
         }

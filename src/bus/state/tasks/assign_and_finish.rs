@@ -132,6 +132,7 @@ impl State {
             session.queue.retain(|queued| queued != &finished.id);
             if session.running.as_ref() == Some(&finished.id) {
                 session.running = None;
+                session.last_ms = at.wall_ms();
                 if session.activity == Activity::Running {
                     session.activity = Activity::Idle;
                 }
