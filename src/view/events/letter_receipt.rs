@@ -35,9 +35,12 @@ pub struct Receipt {
     /// Why it was withdrawn, if that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// The method and the time of a delivery that has failed, or seems so: its proof may come late.
+    #[serde(skip)]
+    pub(crate) failed: Option<(String, Moment)>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReceiptStatus {
     /// It is on its way to another project, and not there yet.
@@ -145,6 +148,7 @@ impl Receipt {
             note: None,
             ended_at: None,
             why: None,
+            failed: None,
         }
     }
 
@@ -230,14 +234,17 @@ impl Receipt {
         if !self.status.is_seen() {
             self.status = ReceiptStatus::Seen;
             self.seen_at = Some(at);
+            if let Some((method, at)) = self.failed.take().filter(|_| self.delivered_at.is_none()) {
+                (self.method, self.delivered_at) = (Some(method), Some(at));
+            }
         }
     }
 
     /// Notes that a delivery is proven, also one that was taken for failed.
     pub(super) fn proven(&mut self, method: DeliveryMethod, at: Moment) {
         if !self.is_final() {
-            self.method = Some(method.as_str().to_owned());
             self.seen(at);
+            self.method = Some(method.as_str().to_owned());
         }
     }
 
@@ -249,10 +256,12 @@ impl Receipt {
         self.note = note;
     }
 
-    /// Notes that the delivery failed.
+    /// Notes that the delivery failed. It may be proven yet.
     pub(super) fn returned(&mut self) {
         if self.status == ReceiptStatus::Delivered {
+            let failed = self.method.take().zip(self.delivered_at);
             *self = Self::unread(std::mem::take(&mut self.member));
+            self.failed = failed;
         }
     }
 

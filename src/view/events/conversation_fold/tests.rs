@@ -143,6 +143,7 @@ fn a_late_proof_counts_until_another_call_has_the_message_or_it_has_ended() {
         let receipt = &conversation.letters().next().unwrap().receipts[0];
         let has_method = matches!(status, Seen | Delivered);
         assert_eq!(receipt.method.is_some(), has_method, "{events:?}");
+        assert_eq!(receipt.delivered_at.is_some(), has_method, "{events:?}");
         assert_eq!(receipt.seen_at.is_some(), status == Seen, "{events:?}");
     }
 }
