@@ -16,6 +16,7 @@ use super::{
 use crate::bus::state::{Permission, State};
 use crate::domain::ids::SessionId;
 use crate::domain::task::TaskStatus;
+use crate::domain::text::counted::counted_as;
 use crate::domain::text::listed::listed;
 use crate::domain::text::visible_letters::quoted;
 use crate::domain::time::Now;
@@ -167,14 +168,28 @@ impl Board {
             let task = self.tasks.iter().find(|task| task.task_id == *id)?;
             Some(quoted(task.prompt.as_ref()?, most))
         });
-        let queued =
-            if row.queued > 0 { format!(" (+{} queued)", row.queued) } else { String::new() };
+        let queued = match row.queued {
+            0 => String::new(),
+            some => format!(" (+{some} queued)"),
+        };
         let does = match (row.state.as_str(), &row.wait_words, prompt) {
             ("running", None, Some(prompt)) => format!("{prompt}{queued}"),
             ("waiting", words, prompt) | ("running", words @ Some(_), prompt) => {
                 let waits = words.as_ref().unwrap_or(&row.doing);
-                let of_task = prompt.map(|prompt| format!(", in {prompt}")).unwrap_or_default();
-                format!("{waits}{queued}{of_task}")
+                // Whom it waits for may stand last in these words: the queue is not that member's.
+                let of_task = prompt.map(|prompt| format!(", in {prompt}"));
+                match (of_task, row.queued) {
+                    (Some(of_task), _) => format!("{waits}{of_task}{queued}"),
+                    (None, 0) => waits.clone(),
+                    (None, some) => {
+                        let own = counted_as(
+                            some,
+                            "more task of its own is",
+                            "more tasks of its own are",
+                        );
+                        format!("{waits}; {own} queued")
+                    }
+                }
             }
             _ => row.doing.clone(),
         };

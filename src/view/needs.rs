@@ -139,6 +139,12 @@ impl Need {
         Some((self.who.split(' ').next().unwrap_or_default(), id))
     }
 
+    /// Returns the workflow and the name of a step that asks to begin.
+    pub fn asking_step(&self) -> Option<(&str, &str)> {
+        let id = self.id.as_deref().filter(|_| self.kind == NeedKind::Approval)?;
+        Some((id, &self.who))
+    }
+
     /// Returns the command that helps a member that is stuck, answers its question, or decides what members disagree about.
     pub fn command(&self) -> Option<String> {
         if let Some((name, id)) = self.answered_by_message() {

@@ -312,7 +312,9 @@ impl UsageFold {
                     let ended = task.and_then(|task| task.ended_ms).unwrap_or(entry.ts);
                     let (row, agent) = self.row(open.session, task, ended, state);
                     row.tasks += 1;
-                    let is_unreported = open.has_begun && end.report.usage.is_none();
+                    let says_nothing = |usage: &Usage| !usage.says_what_was_used();
+                    let is_unreported =
+                        open.has_begun && end.report.usage.as_ref().is_none_or(says_nothing);
                     row.unreported += u64::from(is_unreported);
                     row.done += u64::from(end.status == TaskStatus::Done);
                     let usage = end.report.usage.as_ref();

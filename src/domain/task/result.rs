@@ -56,6 +56,14 @@ pub struct Usage {
     pub context_size: Option<u64>,
 }
 
+impl Usage {
+    /// Says whether it tells what was used, and not only how full the model's context is.
+    pub fn says_what_was_used(&self) -> bool {
+        let counts = [self.input_tokens, self.output_tokens, self.total_tokens];
+        self.cost.is_some() || counts.iter().flatten().any(|count| *count > 0)
+    }
+}
+
 /// An amount of money.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Money {

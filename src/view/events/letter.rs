@@ -225,7 +225,8 @@ impl Letter {
         json.map(|json| beginning(&json, limits::PROMPT_CHARS)).or_else(long)
     }
 
-    fn is_for_user(&self) -> bool {
+    /// Says whether it is to the user alone.
+    pub fn is_for_user(&self) -> bool {
         self.to == Author::HUMAN
     }
 

@@ -1,4 +1,8 @@
-//! Who wrote to whom, as a sequence diagram: a line for each member, an arrow for each message, and a ring where it was seen.
+//! Who wrote to whom, as a sequence diagram: a line for each member, an arrow for each message, and a ring where it was seen. In a large
+//! team those that take part least share the last line.
+
+use std::cmp::Reverse;
+use std::collections::HashSet;
 
 use maud::{Markup, html};
 
@@ -10,7 +14,7 @@ use crate::view::{Letter, ReceiptStatus};
 /// The last messages that are drawn.
 const MESSAGES: usize = 80;
 
-/// The most members that have a line; those that say or get most.
+/// The most members that have a line of their own: those that say or get most.
 const MEMBERS: usize = 12;
 
 const LEFT: i64 = 90;
@@ -21,25 +25,32 @@ const ROW: i64 = 34;
 /// Draws messages, oldest first.
 pub(in crate::web::pages) fn sequence_drawing(letters: &[Letter]) -> Markup {
     let shown = &letters[letters.len().saturating_sub(MESSAGES)..];
-    let members = members(shown);
-    let column = |name: &str| members.iter().position(|member| *member == name);
-    let width = LEFT + COLUMN * at(members.len()) + 40;
+    let (members, others) = members(shown);
+    let column = |name: &str| {
+        let own = members.iter().position(|member| *member == name);
+        own.or((others > 0).then_some(members.len()))
+    };
+    let shared = (others > 0).then(|| counted(others, "other"));
+    let heads = || members.iter().copied().chain(shared.as_deref());
+    let width = LEFT + COLUMN * at(heads().count()) + 40;
     let height = TOP + ROW * at(shown.len()) + 20;
     let content = html! {
-        @for (index, member) in members.iter().enumerate() {
+        @for (index, head) in heads().enumerate() {
             @let x = line_at(index);
             line.l-life x1=(x) x2=(x) y1=(TOP - 12) y2=(height - 8) {}
-            text."t-bold" x=(x) y="20" text-anchor="middle" { (cut(member, 20)) }
+            text."t-bold" x=(x) y="20" text-anchor="middle" { (cut(head, 20)) }
         }
         @for (index, letter) in shown.iter().enumerate() {
             (message(letter, index, column(&letter.from), column))
         }
     };
     let all = counted(shown.len(), "message");
-    let title = format!("The last {all} of {}", counted(members.len(), "member"));
+    let title = format!("The last {all} of {}", counted(members.len() + others, "member"));
     html! {
         (drawing(&title, (width, height), &content))
-        p.empty { "○ unread  ◐ delivered  ● seen  ✓ acked  ■ resolved  □ superseded. The drawing has the last " (all) "." }
+        p.empty { "○ unread  ◐ delivered  ● seen  ✓ acked  ■ resolved  □ superseded. The drawing has the last " (all) "."
+            @if let Some(shared) = &shared { " The " (shared) " that take part least share the last line." }
+        }
         details.body id="drawing-words" {
             summary { "The same in words" }
             ol { @for letter in shown { li.small { (in_words(letter)) } } }
@@ -51,8 +62,8 @@ fn line_at(column: usize) -> i64 {
     LEFT + COLUMN * at(column) + COLUMN / 2
 }
 
-/// Returns the members that take part most, in the order in which they first do.
-fn members(letters: &[Letter]) -> Vec<&str> {
+/// Returns the members that take part most, in the order in which they first do, and how many others there are.
+fn members(letters: &[Letter]) -> (Vec<&str>, usize) {
     let mut counts: Vec<(&str, usize)> = Vec::new();
     let mut count = |name| match counts.iter_mut().find(|(known, _)| *known == name) {
         Some((_, number)) => *number += 1,
@@ -60,15 +71,19 @@ fn members(letters: &[Letter]) -> Vec<&str> {
     };
     for letter in letters {
         count(letter.from.as_str());
-        for receipt in letter.receipts.iter().take(MEMBERS) {
+        for receipt in &letter.receipts {
             count(&receipt.member);
         }
     }
-    let mut by_count: Vec<usize> = counts.iter().map(|(_, number)| *number).collect();
-    by_count.sort_unstable_by(|one, other| other.cmp(one));
-    let least = by_count.get(MEMBERS - 1).copied().unwrap_or(1);
-    let kept = counts.into_iter().filter(|(_, number)| *number >= least);
-    kept.map(|(name, _)| name).take(MEMBERS).collect()
+    let all = counts.len();
+    let mut order: Vec<usize> = (0..all).collect();
+    order.sort_by_key(|index| Reverse(counts[*index].1));
+    // One that would be alone on the shared line has it as its own.
+    order.truncate(if all == MEMBERS + 1 { all } else { MEMBERS });
+    order.sort_unstable();
+    let kept: Vec<_> = order.into_iter().map(|index| counts[index].0).collect();
+    let others = all - kept.len();
+    (kept, others)
 }
 
 fn message(
@@ -79,11 +94,14 @@ fn message(
 ) -> Markup {
     let y = TOP + ROW * at(index) + 14;
     let time: String = iso8601(letter.at.0).chars().skip(11).take(8).collect();
-    let ends: Vec<_> = letter
+    let mut ends: Vec<_> = letter
         .receipts
         .iter()
         .filter_map(|receipt| Some((column(&receipt.member)?, receipt.status)))
         .collect();
+    // Those that share a line have one mark there for each status.
+    let mut drawn = HashSet::new();
+    ends.retain(|end| drawn.insert(*end));
     let outer = ends.iter().map(|(column, _)| line_at(*column));
     let start = from.map_or(LEFT, line_at);
     let (low, high) = outer.fold((start, start), |(low, high), x| (low.min(x), high.max(x)));
@@ -107,8 +125,12 @@ fn mark(status: ReceiptStatus) -> &'static str {
 }
 
 fn in_words(letter: &Letter) -> String {
-    let receipts: Vec<_> =
+    let mut receipts: Vec<_> =
         letter.receipts.iter().take(MEMBERS).map(|receipt| receipt.in_words(letter.at)).collect();
+    if letter.receipts.len() > MEMBERS {
+        receipts.push(format!("and {} more", letter.receipts.len() - MEMBERS));
+    }
     let text = letter.text.clone().unwrap_or_else(|| letter.no_text());
-    format!("{} to {}: {} ({})", letter.from, letter.to, cut(&text, 200), receipts.join(", "))
+    let words = format!("{} to {}: {}", letter.from, letter.to, cut(&text, 200));
+    if receipts.is_empty() { words } else { format!("{words} ({})", receipts.join(", ")) }
 }

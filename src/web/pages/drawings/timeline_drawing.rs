@@ -112,7 +112,7 @@ fn names(lanes: &[&str], board: &Board, height: i64) -> Markup {
                 @let y = TOP + LANE * at(index);
                 line."l-grid" x1="0" x2=(NAMES) y1=(y) y2=(y) {}
                 text."t-bold" x="6" y=(y + 24) { (cut(lane, 18)) }
-                @if let Some((trouble, _)) = trouble_of(lane, board) { text."t-soft" x="6" y=(y + 40) { "✗ " (trouble.word()) } }
+                @if let Some((trouble, _)) = trouble_of(lane, board) { text."t-soft" x="6" y=(y + 40) { "! " (trouble.word()) } }
             }
         }
     }

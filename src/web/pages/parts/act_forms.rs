@@ -37,7 +37,7 @@ pub(in crate::web::pages) fn answer_forms(
 ) -> Markup {
     if !context.can_answer {
         return html! {
-            p.small { "Answer with " code { "cli-team-bridge allow " (row.permission_id) } " or " code { "deny" } ", in the client that leads, or here if " code { "web" } " is started with " code { "--answer" } "." }
+            p.small { "Answer with " code { "cli-team-bridge allow " (row.permission_id) } " or " code { "deny" } ", in the client that leads, or here if " code { "web" } " is started with " code.flag { "--answer" } "." }
         };
     }
     html! {
@@ -63,7 +63,7 @@ pub(in crate::web::pages) fn approval_forms(
 ) -> Markup {
     if !context.can_answer {
         return html! {
-            p.small { "Answer with " code { "cli-team-bridge allow " (workflow) } " or " code { "deny" } ", or here if " code { "web" } " is started with " code { "--answer" } "." }
+            p.small { "Answer with " code { "cli-team-bridge allow " (workflow) } " or " code { "deny" } ", or here if " code { "web" } " is started with " code.flag { "--answer" } "." }
         };
     }
     let fields = [("workflow", workflow), ("step", step)];
@@ -108,7 +108,7 @@ pub(in crate::web::pages) fn reply_form(need: &Need, context: &PageContext<'_>) 
     let Some((to, reply_to)) = need.answered_by_message() else { return html! {} };
     if !context.can_write {
         return html! {
-            p.small { "Answer with " code { (need.command().unwrap_or_default()) } ", or here if " code { "web" } " is started with " code { "--write" } "." }
+            p.small { "Answer with " code { (need.command().unwrap_or_default()) } ", or here if " code { "web" } " is started with " code.flag { "--write" } "." }
         };
     }
     html! {
@@ -148,7 +148,7 @@ pub(in crate::web::pages) fn way_out_form(
     let Some(command) = need.command() else { return html! {} };
     if !context.can_write {
         return html! {
-            p.small { "End it with " code { (command) } ", or here if " code { "web" } " is started with " code { "--write" } "." }
+            p.small { "End it with " code { (command) } ", or here if " code { "web" } " is started with " code.flag { "--write" } "." }
         };
     }
     let session = row.session.to_string();

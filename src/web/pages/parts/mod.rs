@@ -16,6 +16,7 @@ pub(super) use self::member_table::member_table;
 pub(super) use self::need_card::need_card;
 pub(super) use self::request_table::request_table;
 pub(super) use self::small_parts::{
-    MOST_ROWS, ago, clock, left_out, mark, member_link, shown_text, task_link, tone, workflow_link,
+    MOST_ROWS, ago, clock, left_out, mark, member_link, shown_text, task_link, tone, with_commands,
+    workflow_link,
 };
 pub(super) use self::task_table::task_table;

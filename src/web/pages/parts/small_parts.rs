@@ -28,6 +28,15 @@ pub(in crate::web::pages) fn tone(tone: Tone) -> &'static str {
     }
 }
 
+/// Returns a text of ours whose commands stand between backticks.
+pub(in crate::web::pages) fn with_commands(text: &str) -> Markup {
+    html! {
+        @for (place, part) in text.split('`').enumerate() {
+            @if place % 2 == 1 { code { (part) } } @else { (part) }
+        }
+    }
+}
+
 /// Returns a mark with its word.
 pub(in crate::web::pages) fn mark(look: StatusLook, word: &str) -> Markup {
     html! {

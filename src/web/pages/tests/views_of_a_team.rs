@@ -13,6 +13,7 @@ use crate::view::{
 };
 use crate::web::Snapshot;
 use crate::web::assets::PATHS;
+use crate::web::pages::drawings::sequence_drawing;
 use crate::web::pages::{
     Extra, PageContext, PageInput, View, fragments, message_page, page, rows_of_letters,
 };
@@ -356,6 +357,25 @@ fn work_at_a_task_that_the_board_has_no_more_still_has_its_words_in_the_timeline
     let html = page(&View::Timeline, &input, &context());
     let (_, words) = html.split_once("id=\"timeline-words\"").unwrap();
     assert!(words.contains("ben worked at &quot;Draft the outline"), "{words}");
+}
+
+#[test]
+fn in_a_large_team_every_arrow_of_the_sequence_begins_and_ends_at_a_line() {
+    let sequence = |senders: u64| {
+        let letters = (1..=senders).map(|n| Letter {
+            urgent: false,
+            ..letter(n, &format!("member-{n}"), "cay", "Hello.")
+        });
+        sequence_drawing(&letters.collect::<Vec<_>>()).into_string()
+    };
+    let arrows_from_nowhere = |html: &str| html.matches(r#"class="l-flow" x1="90""#).count();
+    let large = sequence(20);
+    assert!(large.contains(">9 others<"), "{large}");
+    assert!(large.contains("The last 20 messages of 21 members"));
+    assert_eq!(arrows_from_nowhere(&large), 0);
+    let small = sequence(12);
+    assert!(!small.contains("others"), "thirteen members have a line each");
+    assert!(small.contains(">member-12<"));
 }
 
 #[test]

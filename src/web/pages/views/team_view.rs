@@ -82,7 +82,7 @@ fn problems(board: &Board) -> Markup {
                                 span.mark.bad aria-hidden="true" { "✗" } " "
                                 @if let Some(member) = &problem.member { b { (member_link(member)) } ": " }
                                 (problem.words) @if let Some(since) = problem.since { " " span.small.soft { "since " (clock(since)) } }
-                                @if let Some(advice) = problem.advice() { p.small.soft { (advice) } }
+                                @if let Some(advice) = problem.advice() { p.small.soft { (with_commands(&advice)) } }
                                 @if !problem.agents.is_empty() {
                                     details id={ "ended-with-" (problem.who()) } {
                                         summary { (counted(problem.agents.len(), "agent")) }

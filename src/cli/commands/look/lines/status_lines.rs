@@ -39,10 +39,9 @@ pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
     let requests = board.requests.iter().chain(&board.ended_requests);
     let requests = requests.map(|request| cells::request(request, now));
     block(&mut lines, "Requests", requests);
-    let conflicts = board
-        .conflicts
-        .iter()
-        .map(|row| vec![row.names(), row.words(), row.thread.clone(), cells::ago(row.since, now)]);
+    let conflicts = board.conflicts.iter().map(|row| {
+        vec![row.names(), row.thread.clone(), cells::ago(row.since, now), row.in_full()]
+    });
     block(&mut lines, "Disagreements", conflicts);
     let workflows = board.workflows.iter().map(|workflow| cells::workflow(workflow, now));
     let interrupted = |is_trial: bool| {
@@ -114,8 +113,10 @@ fn need_cells(need: &Need, now: Moment) -> Vec<String> {
 fn put_commands_below(lines: &mut Vec<String>, needs: &[Need]) {
     let first = lines.len() - needs.len();
     for (place, need) in needs.iter().enumerate().rev() {
-        if let Some(command) = need.command() {
-            lines.insert(first + place + 1, format!("      `{command}`"));
+        let help = need.command().map(|command| format!("`{command}`"));
+        let help = help.or_else(|| need.way_out().map(|way_out| way_out.advice().to_owned()));
+        if let Some(help) = help {
+            lines.insert(first + place + 1, format!("      {help}"));
         }
         if let Some(command) = need.command_to_read() {
             lines.insert(first + place + 1, format!("      `{command}` shows all of it"));

@@ -331,7 +331,11 @@ impl Rows<'_> {
             0 if withdrawn > 0 && self.is_wide() => ("withdrawn".to_owned(), Look::faint()),
             0 if withdrawn > 0 => ("-".to_owned(), Look::faint()),
             0 if letter.taken_back => ("nobody".to_owned(), Look::faint()),
-            0 => ("queued".to_owned(), Look::faint()),
+            0 => {
+                let (wide, narrow) =
+                    if letter.is_for_user() { ("for you", "you") } else { ("waits", "wait") };
+                (if self.is_wide() { wide } else { narrow }.to_owned(), Look::faint())
+            }
             _ if self.is_wide() => (format!("{seen}/{of} seen"), Style::new()),
             _ => (format!("{seen}/{of}"), Style::new()),
         }

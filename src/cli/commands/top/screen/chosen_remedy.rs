@@ -50,7 +50,7 @@ impl Screen {
 /// Says how a member is stuck, or what members disagree about, what helps, and by which command.
 fn of_need(need: &Need) -> String {
     let advice = need.way_out().map(WayOut::advice).unwrap_or_default();
-    let command = need.command().unwrap_or_default();
+    let command = need.command().map(|command| format!("`{command}`")).unwrap_or_default();
     sentences([need.words.as_str(), advice, &command])
 }
 
@@ -59,7 +59,9 @@ fn sentences<const PARTS: usize>(parts: [&str; PARTS]) -> String {
     let mut words = String::new();
     for part in parts.into_iter().filter(|part| !part.is_empty()) {
         if !words.is_empty() {
-            words.push_str(if words.ends_with(['.', '?', '!', '…']) { " " } else { ". " });
+            // What is quoted may end with a stop of its own.
+            let ends = words.trim_end_matches('"').ends_with(['.', '?', '!', '…']);
+            words.push_str(if ends { " " } else { ". " });
         }
         words.push_str(part);
     }

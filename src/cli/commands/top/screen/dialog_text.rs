@@ -106,10 +106,14 @@ impl Screen {
         lines
     }
 
+    /// Returns the row of a key, in whatever pane it is.
+    pub(super) fn item_of(&self, key: &str) -> Option<Item<'_>> {
+        let mut items = Pane::ALL.into_iter().flat_map(|pane| self.items(pane));
+        items.find(|item| item.key().as_deref() == Some(key))
+    }
+
     fn opened(&self, key: &str) -> (String, Vec<TextLine>) {
-        let items = Pane::ALL.into_iter().flat_map(|pane| self.items(pane));
-        let item = items.into_iter().find(|item| item.key().as_deref() == Some(key));
-        let (Some(item), Some(board)) = (item, self.board()) else {
+        let (Some(item), Some(board)) = (self.item_of(key), self.board()) else {
             return ("Gone".to_owned(), vec![line("This is not on the board any more.")]);
         };
         match item {
@@ -222,6 +226,11 @@ impl Screen {
         let names_id = |id: &&String| command.as_ref().is_some_and(|words| words.contains(*id));
         lines.extend(need.id.iter().filter(|id| !names_id(id)).map(|id| faint(id.clone())));
         lines.extend(command.map(line));
+        if let Some(step) = need.asking_step() {
+            lines.extend(need.since.map(|since| line(format!("for {}", ago(since, board.at)))));
+            lines.push(line(""));
+            lines.extend(self.asking_step(step, board));
+        }
         if let Some((_, thread)) = item.disagreement() {
             lines.extend(self.written_in(thread, board.at));
         }
@@ -322,35 +331,39 @@ impl Screen {
         self.news.letters.iter().filter(|letter| letter.thread_id == thread).collect()
     }
 
+    /// Returns what a step that asks to begin would do.
+    fn asking_step(&self, (workflow, step): (&str, &str), board: &Board) -> Vec<TextLine> {
+        let tree = board.workflows.iter().find(|tree| tree.workflow_id == workflow);
+        let node = tree.and_then(|tree| tree.steps.iter().find(|node| node.name == step));
+        let mut lines = Vec::new();
+        if let (Some(tree), Some(node)) = (tree, node) {
+            let name = quoted(&tree.name, QUOTED);
+            lines.push(line(format!("It gives {} a task, in the workflow {name}.", node.agent)));
+            if !node.depends_on.is_empty() {
+                lines.push(line(format!("It comes after {}.", node.depends_on.join(", "))));
+            }
+        }
+        let prompt =
+            self.news.prompt.as_ref().filter(|(of, lines)| {
+                of.workflow == workflow && of.step == step && !lines.is_empty()
+            });
+        match prompt {
+            Some((_, prompt)) => {
+                lines.push(heading("The task"));
+                lines.extend(prompt.iter().map(line));
+                lines.push(line(""));
+            }
+            // It is read at once, but not by the thread that paints.
+            None => lines.push(faint("Its prompt has not been read.")),
+        }
+        lines
+    }
+
     fn question(&self, answering: &Answering) -> (String, Vec<TextLine>) {
         let Some(board) = self.board() else { return (String::new(), Vec::new()) };
         match &answering.subject {
             Subject::Step(workflow, step) => {
-                let tree = board.workflows.iter().find(|tree| tree.workflow_id == *workflow);
-                let node = tree.and_then(|tree| tree.steps.iter().find(|node| node.name == *step));
-                let mut lines = Vec::new();
-                if let (Some(tree), Some(node)) = (tree, node) {
-                    lines.push(line(format!(
-                        "It gives {} a task, in the workflow {}.",
-                        node.agent,
-                        quoted(&tree.name, QUOTED)
-                    )));
-                    if !node.depends_on.is_empty() {
-                        lines.push(line(format!("It comes after {}.", node.depends_on.join(", "))));
-                    }
-                }
-                let prompt = self.news.prompt.as_ref().filter(|(of, lines)| {
-                    of.workflow == *workflow && of.step == *step && !lines.is_empty()
-                });
-                match prompt {
-                    Some((_, prompt)) => {
-                        lines.push(heading("The task"));
-                        lines.extend(prompt.iter().map(line));
-                        lines.push(line(""));
-                    }
-                    // It is read at once, but not by the thread that paints.
-                    None => lines.push(faint("Its prompt has not been read.")),
-                }
+                let mut lines = self.asking_step((workflow, step), board);
                 lines.push(faint(workflow.clone()));
                 (format!("May the step {step} begin?"), lines)
             }

@@ -44,8 +44,7 @@ impl Screen {
 
     /// Returns the same for a row that is open, whose ages are longer.
     fn lasts_in_opened(&self, key: &str, board: &Board) -> Option<u64> {
-        let items = Pane::ALL.into_iter().flat_map(|pane| self.items(pane));
-        let item = items.into_iter().find(|item| item.key().as_deref() == Some(key))?;
+        let item = self.item_of(key)?;
         let own = item.since().map(|since| span_lasts(since, board.at));
         let in_row = lasts(&item, board);
         let member = match item {

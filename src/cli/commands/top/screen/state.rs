@@ -215,9 +215,17 @@ impl Screen {
                 Dialog::Answer(Answering { subject: Subject::Step(workflow, step), .. }) => {
                     Some(AskingStep { workflow: workflow.clone(), step: step.clone() })
                 }
+                Dialog::Open { key, .. } => self.step_in(key),
                 _ => None,
             },
         }
+    }
+
+    /// Returns the step that asks to begin in a row.
+    fn step_in(&self, key: &str) -> Option<AskingStep> {
+        let Some(Item::Need(need, _)) = self.item_of(key) else { return None };
+        let (workflow, step) = need.asking_step()?;
+        Some(AskingStep { workflow: workflow.to_owned(), step: step.to_owned() })
     }
 
     /// Returns the title of the terminal's window.

@@ -84,6 +84,11 @@ fn an_approval_shows_the_whole_prompt_and_a_refusal_may_say_why() {
     assert!(text.contains("more below") && !text.contains("END"), "{text}");
     press(&mut screen, "page-down page-down page-down");
     assert!(shown(&screen).join("\n").contains("END"));
+    let mut opened = screen.clone();
+    press(&mut opened, "esc enter");
+    assert_eq!(opened.wanted().step.map(|step| step.step), Some("deploy".to_owned()));
+    let text = shown(&opened).join("\n");
+    assert!(text.contains("asks to begin") && text.contains("Deploy  it."), "{text}");
     let refused = |reason: Option<&str>| {
         let (workflow, step) = ("wf-1".to_owned(), "deploy".to_owned());
         let reason = reason.map(str::to_owned);
