@@ -260,6 +260,9 @@ fn read_local(
 /// The clients that go on without a project's file that does not parse, as they were seen to do it.
 const GO_ON: [&str; 3] = ["claude-code", "qwen", "droid"];
 
+/// A client that ends where such a file does not parse, and goes on where a broken link is in its place.
+const GOES_ON_WITHOUT_LINK: &str = "gemini";
+
 /// Reads files of a client, those of a project through links, as the clients do it.
 fn read_all(
     client: &str,
@@ -271,7 +274,8 @@ fn read_all(
         let path = file.path.shown().to_string();
         let goes_on = project.is_some() && GO_ON.contains(&client);
         let content = ConfigFile::look(&file.path, project).map_err(|error| {
-            let is_unused = goes_on && matches!(error, ConfigFileError::Broken { .. });
+            let is_unused = matches!(error, ConfigFileError::Broken { .. })
+                && (goes_on || project.is_some() && client == GOES_ON_WITHOUT_LINK);
             Unreadable { why: error.to_string(), remedy: error.remedy(&path), is_unused }
         });
         let opening = content.as_ref().ok().and_then(|_| {
@@ -398,5 +402,25 @@ mod tests {
         write(&base, "main", [".mcp.json", ".factory/mcp.json"], &own);
         let none = (Level::Note, "but has no bridge in ");
         check(&base, "topic", &[(Level::Ok, "starts `"), none]);
+    }
+
+    #[test]
+    fn gemini_cli_goes_on_without_a_broken_link_in_a_project_and_not_without_what_does_not_parse() {
+        let place = tempfile::tempdir().unwrap();
+        let project = place.path().canonicalize().unwrap();
+        let file = project.join(".gemini/settings.json");
+        fs::create_dir(project.join(".gemini")).unwrap();
+        let is_unused = || {
+            let server = Server { program: "/x/cli-team-bridge".to_owned() };
+            let client = CLIENTS.iter().find(|client| client.name == "gemini").unwrap();
+            let files = (client.for_project)(&project, &server);
+            let read = read_all(client.name, files, &Scope::Project, Some(&project));
+            read[0].written.as_ref().unwrap_err().is_unused
+        };
+        std::os::unix::fs::symlink("/nowhere/settings.json", &file).unwrap();
+        assert!(is_unused());
+        fs::remove_file(&file).unwrap();
+        fs::write(&file, "{").unwrap();
+        assert!(!is_unused());
     }
 }
