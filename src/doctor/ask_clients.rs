@@ -10,7 +10,7 @@ use super::judge_answers::{Answer, CLAUDE_CODE, CODEX};
 use crate::domain::wait_times;
 use crate::setup::clients::{named, was_started};
 use crate::setup::known_client::{Places, SERVER, Server};
-use crate::setup::switches::directories_read;
+use crate::setup::switches::places_read_in;
 use crate::supervisor::npm_folder::NO_CACHE;
 use crate::supervisor::{self, ChildSpec, Shim, StopPlan};
 use crate::sys::process::find_program;
@@ -108,13 +108,13 @@ fn files_of_user(client: &str, places: &Places) -> Vec<PathBuf> {
 }
 
 /// Returns the files of a project that a session reads.
-fn files_in_project(client: &str, root: &Path, session: &Path) -> Vec<PathBuf> {
+fn files_in_project(client: &str, project: &Path, session: &Path) -> Vec<PathBuf> {
     let server = Server { program: SERVER.to_owned() };
     let Some(known) = named(client) else {
         return Vec::new();
     };
-    let read = directories_read(client, root, session).into_iter();
-    let files = read.flat_map(|directory| (known.for_project)(&directory, &server));
+    let read = places_read_in(client, project, session).into_iter();
+    let files = read.flat_map(|place| (known.for_project)(&place.directory, &server));
     files.map(|file| file.path).filter(|path| path.exists()).collect()
 }
 

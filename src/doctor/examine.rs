@@ -129,7 +129,8 @@ fn project(examination: &Examination) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(examination.no_project.as_deref().map(examine_project_file::no_project));
     if examination.no_project.is_none() {
-        findings.extend(examine_agents_files::examine(&examination.launch.project));
+        // In a linked worktree, agents work there.
+        findings.extend(examine_agents_files::examine(&examination.launch.ground));
     }
     match &examination.config_problem {
         Some(why) => findings.extend(examine_project_file::unreadable(why)),

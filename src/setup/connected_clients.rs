@@ -11,9 +11,10 @@ use super::config_file::ConfigFile;
 use super::edits::config_edit::{FileEdits, JsonEdit, names_bridge, remote_fields_for};
 use super::edits::entry_arguments::{JudgeArguments, ServerRole, started_server};
 use super::edits::entry_variables::{Expanded, Values, expand};
-use super::known_client::{Client, ClientFile, Places, SERVER, Server, SwitchEffect};
-use super::local_entry::{self, LocalEntry};
-use super::{switches, written_entry};
+use super::known_client::{Client, ClientFile, EntryScope, Places, SERVER, Server, SwitchEffect};
+use super::local_entry;
+use super::switches::{self, EntryLeftOut, PlaceRead};
+use super::written_entry;
 use crate::sys::process::has_content;
 
 /// An installed client.
@@ -88,12 +89,9 @@ fn connection(client: &Client, places: &Places, around: &Around<'_>) -> Connecti
     }
     let directories = [started_in.directory, started_in.project].into_iter().flatten();
     let directories: Vec<_> = directories.map(Path::to_owned).collect();
-    let is_left_out = |local: &LocalEntry| {
-        let found =
-            switches::left_out(client, places, started_in.project, &directories, around.values);
-        found.iter().any(|one| one.is_local && one.file == local.file)
-    };
-    let found = connection_by_entries(client, places, around, is_left_out);
+    let left_out =
+        switches::left_out(client, places, started_in.project, &directories, around.values);
+    let found = connection_by_entries(client, places, around, &left_out);
     let is_off = || {
         let switches =
             switches::find(client, places, started_in.project, &directories, around.values);
@@ -110,26 +108,45 @@ fn connection_by_entries(
     client: &Client,
     places: &Places,
     around: &Around<'_>,
-    is_left_out: impl Fn(&LocalEntry) -> bool,
+    left_out: &[EntryLeftOut],
 ) -> Connection {
+    let is_left_out = |file: &Path, scope: EntryScope| {
+        let is_local = scope == EntryScope::Local;
+        left_out.iter().any(|one| one.file == file && one.is_local == is_local)
+    };
     let StartedIn { project, directory, .. } = around.started_in;
     let local = directory.map(|directory| local_entry::find(client, places, directory));
     // It takes precedence over all others. If its file cannot be read, the search below finds that out too.
     if let Some(Ok(Some(local))) = local
-        && !is_left_out(&local)
+        && !is_left_out(&local.file, EntryScope::Local)
     {
         return by_entry(client, local.entry(), around);
     }
     // Only the places of the entries count here, not their content.
     let server = Server { program: SERVER.to_owned() };
-    let of_user = (client.for_user)(places, &server).into_iter().map(|file| (file, None));
-    let of_project = project.map(|project| (client.for_project)(project, &server));
-    let of_project = of_project.into_iter().flatten().map(|file| (file, project));
-    let shared = project.and_then(|project| switches::shared_file(client.name, project, &server));
-    let of_project = of_project.chain(shared.map(|file| (file, project)));
-    let files = of_user.chain(of_project).filter(|(file, _)| has_entry(file));
-    let found = files.map(|(file, project)| by_file(client, &file, project, around));
-    found.max().unwrap_or(Connection::NotConnected)
+    let of_user = (client.for_user)(places, &server).into_iter().filter(has_entry);
+    let found = of_user.map(|file| by_file(client, &file, None, around).connection).max();
+    let mut found = found.unwrap_or(Connection::NotConnected);
+    let read = project.map(|project| {
+        switches::places_read_in(client.name, project, directory.unwrap_or(project))
+    });
+    let mut is_taken = false;
+    for PlaceRead { directory, root } in read.into_iter().flatten() {
+        let shared = switches::shared_file(client.name, &directory, &server);
+        let files = (client.for_project)(&directory, &server).into_iter().chain(shared);
+        let used =
+            |file: &ClientFile| has_entry(file) && !is_left_out(&file.path, EntryScope::Project);
+        for file in files.filter(used) {
+            let ByFile { connection, is_taken: takes } =
+                by_file(client, &file, Some(&root), around);
+            found = found.max(connection);
+            is_taken |= takes;
+        }
+    }
+    match found {
+        Connection::Connected | Connection::Joins if is_taken => Connection::Broken,
+        found => found,
+    }
 }
 
 /// Says whether setup writes the server's entry into a file, and not only settings beside it.
@@ -140,21 +157,29 @@ fn has_entry(file: &ClientFile) -> bool {
     }
 }
 
+/// What a file says.
+struct ByFile {
+    connection: Connection,
+    /// Whether a project's entry that must not be believed stands where the client looks before the user's own file.
+    is_taken: bool,
+}
+
 /// Returns the connection by a file.
 fn by_file(
     client: &Client,
     file: &ClientFile,
     project: Option<&Path>,
     around: &Around<'_>,
-) -> Connection {
+) -> ByFile {
+    let alone = |connection| ByFile { connection, is_taken: false };
     let look = || {
         let text = ConfigFile::look(&file.path, project).ok()?.text.unwrap_or_default();
         let written = written_entry::look(&text, &file.edits).ok()?;
         file.check_readable(&text).ok()?;
         Some(written)
     };
-    let Some(written) = look() else { return Connection::Unknown };
-    let Some(entry) = &written.entry else { return Connection::NotConnected };
+    let Some(written) = look() else { return alone(Connection::Unknown) };
+    let Some(entry) = &written.entry else { return alone(Connection::NotConnected) };
     // A repository's file may name a program of the repository, or bring one in by another field or by an argument.
     let is_believed = project.is_none_or(|project| {
         let command = entry["command"].as_str().unwrap_or_default();
@@ -164,8 +189,15 @@ fn by_file(
             && judge_program(&command, project, around.own).is_ok()
     });
     match by_entry(client, entry, around) {
-        Connection::Connected | Connection::Joins if !is_believed => Connection::Broken,
-        found => found,
+        Connection::Connected | Connection::Joins if !is_believed => {
+            ByFile { connection: Connection::Broken, is_taken: true }
+        }
+        // One without a program only changes the user's, or starts nothing.
+        Connection::NotConnected => ByFile {
+            connection: Connection::NotConnected,
+            is_taken: project.is_some() && entry["command"].is_string(),
+        },
+        found => alone(found),
     }
 }
 
@@ -270,16 +302,20 @@ mod tests {
             assert_eq!(look(), [("Claude Code", expected), ("Codex", absent)], "{other}");
         }
         fs::write(home.path().join(".claude.json"), entry).unwrap();
+        fs::write(project.path().join(".mcp.json"), entry.replace("/x/cli-team-bridge", "./evil"))
+            .unwrap();
+        assert_eq!(look()[0], ("Claude Code", broken), "that of the project counts first");
+        fs::remove_file(project.path().join(".mcp.json")).unwrap();
         fs::create_dir(home.path().join(".codex")).unwrap();
         fs::write(home.path().join(".codex/config.toml"), "[").unwrap();
         assert_eq!(look(), [("Claude Code", present), ("Codex", Connection::Unknown)]);
     }
 
-    #[test]
-    fn an_entry_for_one_project_takes_precedence_there_in_all_worktrees() {
-        let base = tempfile::tempdir().unwrap();
-        let base = base.path().canonicalize().unwrap();
-        for folder in ["main/.git/worktrees/topic", "main/sub", "topic", "other/sub"] {
+    /// Creates a repository `main` with a worktree `topic` beside it, and what is in no repository.
+    fn with_worktree() -> (tempfile::TempDir, PathBuf) {
+        let guard = tempfile::tempdir().unwrap();
+        let base = guard.path().canonicalize().unwrap();
+        for folder in ["main/.git/worktrees/topic", "main/sub", "topic/sub", "other/sub"] {
             fs::create_dir_all(base.join(folder)).unwrap();
         }
         fs::write(base.join("main/.git/HEAD"), "").unwrap();
@@ -287,6 +323,51 @@ mod tests {
         fs::write(own.join("commondir"), "../..\n").unwrap();
         fs::write(own.join("gitdir"), format!("{}\n", base.join("topic/.git").display())).unwrap();
         fs::write(base.join("topic/.git"), format!("gitdir: {}\n", own.display())).unwrap();
+        (guard, base)
+    }
+
+    #[test]
+    fn in_a_linked_worktree_the_entries_of_that_worktree_count() {
+        let (_guard, base) = with_worktree();
+        fs::create_dir(base.join("home")).unwrap();
+        let places = Places::read(|name| (name == "HOME").then(|| base.join("home").into()), false);
+        let places = places.unwrap();
+        let connections = |directory: &str| {
+            let (project, directory) = (base.join("main"), base.join(directory));
+            let here = StartedIn {
+                project: Some(&project),
+                directory: Some(&directory),
+                judge_arguments: judge,
+            };
+            let has = ["droid", "gemini", "/x/cli-team-bridge"];
+            let find = |name: &str| has.contains(&name).then(|| "/bin/x".into());
+            let all = look(&places, here, Path::new("/own"), find, |_| None);
+            let found = ["droid", "gemini"].map(|name| all.iter().find(|one| one.name == name));
+            found.map(|one| one.unwrap().connection)
+        };
+        let write = |place: &str, command: &str| {
+            let entry = serde_json::json!({ "command": command, "args": ["orchestrator"] });
+            for file in [".factory/mcp.json", ".gemini/settings.json"] {
+                let path = base.join(place).join(file);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                let all = serde_json::json!({ "mcpServers": { "bridge": entry.clone() } });
+                fs::write(path, all.to_string()).unwrap();
+            }
+        };
+        let (absent, present) = (Connection::NotConnected, Connection::Connected);
+        write("topic", "/x/cli-team-bridge");
+        assert_eq!(connections("topic"), [present, present]);
+        assert_eq!(connections("topic/sub"), [present, absent], "Gemini CLI reads none above");
+        assert_eq!(connections("main"), [absent, absent]);
+        write("home", "/x/cli-team-bridge");
+        write("topic", "./evil");
+        assert_eq!(connections("topic"), [Connection::Broken; 2]);
+        assert_eq!(connections("main"), [present, present]);
+    }
+
+    #[test]
+    fn an_entry_for_one_project_takes_precedence_there_in_all_worktrees() {
+        let (_guard, base) = with_worktree();
         let places = Places::read(|name| (name == "HOME").then(|| base.clone().into()), false);
         let places = places.unwrap();
         let connection = |directory: &str| {

@@ -23,6 +23,10 @@ pub const SERVER: &str = "bridge";
 /// How long a client should wait for one call, in seconds: a tool waits for up to 120 s, and then needs a moment to answer.
 pub const CALL_SECONDS: u64 = 150;
 
+/// The clients whose own limit for one call is longer, and no shorter than the longest wait of a tool: 600 s, as Gemini CLI 0.61 and Qwen
+/// Code 0.24 have it. Setup writes none for them.
+const LONGER_LIMIT: [&str; 2] = ["gemini", "qwen"];
+
 /// How long a client should wait for a hook, in seconds: the hook waits up to one second for the bus.
 pub(super) const HOOK_SECONDS: u64 = 15;
 
@@ -320,9 +324,12 @@ impl Server {
     }
 }
 
+/// The key of a limit for one call in milliseconds.
+const LIMIT_MS: &str = "timeout";
+
 /// Returns the limit for one call in milliseconds, with the key that several clients read.
 pub(super) fn timeout_ms() -> (&'static str, Value) {
-    ("timeout", json!(CALL_SECONDS * 1_000))
+    (LIMIT_MS, json!(CALL_SECONDS * 1_000))
 }
 
 /// Returns a JSON file whose only edit is our server's entry, under this key.
@@ -386,6 +393,32 @@ impl Client {
     ) -> Option<PathBuf> {
         let by_program = self.programs.iter().find_map(|name| program(name));
         by_program.or_else(|| (self.directory)(places).filter(|directory| directory.is_dir()))
+    }
+
+    /// Returns the edits as setup writes them: without a limit for one call where the client's own is longer. The edits with a limit say what
+    /// an entry may have, such as one of an earlier setup.
+    pub fn to_write(&self, edits: &FileEdits) -> FileEdits {
+        let mut edits = edits.clone();
+        if let FileEdits::Json(edits) = &mut edits
+            && LONGER_LIMIT.contains(&self.name)
+        {
+            for edit in edits {
+                if let JsonEdit::Entry(Entry { value: Value::Object(fields), .. }) = edit {
+                    fields.remove(LIMIT_MS);
+                }
+            }
+        }
+        edits
+    }
+
+    /// Returns the edits in each form in which setup writes them, or did.
+    pub fn in_each_form(&self, edits: &FileEdits) -> FileEdits {
+        let mut all = edits.clone();
+        if let (FileEdits::Json(all), FileEdits::Json(written)) = (&mut all, self.to_write(edits)) {
+            let new: Vec<_> = written.into_iter().filter(|edit| !all.contains(edit)).collect();
+            all.extend(new);
+        }
+        all
     }
 
     /// Says whether the client has the bridge as a plugin.

@@ -16,7 +16,7 @@ use crate::setup::edits::entry_arguments::JudgeArguments;
 use crate::setup::edits::entry_variables::{self, Values};
 use crate::setup::known_client::{Client, ClientFile, FolderTrust, Places, Server};
 use crate::setup::stable_program::{StablePath, called_path};
-use crate::setup::switches;
+use crate::setup::switches::{self, PlaceRead};
 use crate::setup::written_entry;
 use crate::sys::process::{find_program, has_content};
 
@@ -30,20 +30,9 @@ pub(crate) struct StartedIn<'a> {
 }
 
 impl StartedIn<'_> {
-    /// Returns the directories below that of the project.
-    fn below<'b>(&'b self, project: &'b Path) -> impl Iterator<Item = &'b PathBuf> {
-        self.directories.iter().filter(move |one| one.starts_with(project) && *one != project)
-    }
-
-    /// Returns the directories of the project whose files a client reads in one of these, that of the project first.
-    fn directories_read(&self, client: &Client, project: &Path) -> Vec<PathBuf> {
-        let mut all = vec![project.to_owned()];
-        for session in self.below(project) {
-            let read = switches::directories_read(client.name, project, session);
-            let new: Vec<_> = read.into_iter().filter(|one| !all.contains(one)).collect();
-            all.extend(new);
-        }
-        all
+    /// Returns the places of the project's files that a client reads in one of these directories, that of the project first.
+    fn places_read(&self, client: &Client, project: &Path) -> Vec<PlaceRead> {
+        switches::places_read(client.name, project, self.directories)
     }
 
     /// Says whether there is a directory, from one of these.
@@ -94,9 +83,9 @@ pub(crate) fn examine(
                 read_all(client.name, (client.for_user)(&places, &server), &Scope::User, None);
             files.extend(read_local(client, &places, started_in.directories, &server));
             if let Some(project) = started_in.project {
-                for directory in started_in.directories_read(client, project) {
+                for PlaceRead { directory, root } in started_in.places_read(client, project) {
                     let of_project = (client.for_project)(&directory, &server);
-                    files.extend(read_all(client.name, of_project, &Scope::Project, Some(project)));
+                    files.extend(read_all(client.name, of_project, &Scope::Project, Some(&root)));
                 }
                 files.extend(read_shared(client, started_in, project, &server, &files));
             }
@@ -119,9 +108,10 @@ pub(crate) fn examine(
         };
         let examined =
             ExaminedClient { name: client.name, title: client.title, has_plugin, untrusted, files };
-        let judge_program = |command: &str| match started_in.project {
-            Some(project) => judge_program(command, project, own_binary),
-            None => Ok(()),
+        let places_read = started_in.project.map(|project| started_in.places_read(client, project));
+        let judge_program = |command: &str| {
+            let mut roots = places_read.iter().flatten().map(|place| &place.root);
+            roots.try_for_each(|root| judge_program(command, root, own_binary))
         };
         let called = called_path(own_binary, search.as_deref());
         let own = StablePath::of(own_binary, &called, &places.home);
@@ -159,7 +149,7 @@ fn relative_place(client: &Client, (variable, path): (&str, &Path)) -> Finding {
     Finding::problem(&subject, "file", says, format!("set {variable} to an absolute path"))
 }
 
-/// Says of a session below the project's directory that the client does not read the only entry there.
+/// Says of a session below the project's directory, or in another worktree, that the client does not read the only entry there.
 fn read_in_root_alone(
     client: &Client,
     started_in: StartedIn<'_>,
@@ -172,16 +162,14 @@ fn read_in_root_alone(
     let server = Server { program: String::new() };
     let of_root = (client.for_project)(project, &server);
     of_root.iter().find(|file| file.path == only.path)?;
-    let mut below = started_in.below(project);
-    let session = below.find(|one| {
-        !switches::directories_read(client.name, project, one).contains(&project.to_owned())
+    let session = started_in.directories.iter().find(|one| {
+        let mut read = switches::places_read_in(client.name, project, one).into_iter();
+        read.all(|place| place.directory != project)
     })?;
+    let (file, place, session) = (only.path.shown(), project.shown(), session.shown());
     let says = format!(
-        "{} reads {} only if it is started in {}, and so it has no bridge in {}",
-        client.title,
-        only.path.shown(),
-        project.shown(),
-        session.shown()
+        "{} reads {file} if it is started in {place}, but has no bridge in {session}",
+        client.title
     );
     let remedy = format!(
         "start it in {}, or run `cli-team-bridge setup --client {}` for all projects",
@@ -224,10 +212,11 @@ fn read_shared(
     if own.iter().any(|file| entry(file).is_some()) {
         return Vec::new();
     }
-    let directories = started_in.directories_read(client, project).into_iter();
-    let shared =
-        directories.filter_map(|directory| switches::shared_file(client.name, &directory, server));
-    let mut read = read_all(client.name, shared.collect(), &Scope::Project, Some(project));
+    let mut read = Vec::new();
+    for PlaceRead { directory, root } in started_in.places_read(client, project) {
+        let shared = switches::shared_file(client.name, &directory, server).into_iter().collect();
+        read.extend(read_all(client.name, shared, &Scope::Project, Some(&root)));
+    }
     read.retain(|file| entry(file).is_some_and(|entry| names_bridge(&entry)));
     read
 }
@@ -271,6 +260,9 @@ fn read_local(
 /// The clients that go on without a project's file that does not parse, as they were seen to do it.
 const GO_ON: [&str; 3] = ["claude-code", "qwen", "droid"];
 
+/// A client that ends where such a file does not parse, and goes on where a broken link is in its place.
+const GOES_ON_WITHOUT_LINK: &str = "gemini";
+
 /// Reads files of a client, those of a project through links, as the clients do it.
 fn read_all(
     client: &str,
@@ -282,7 +274,8 @@ fn read_all(
         let path = file.path.shown().to_string();
         let goes_on = project.is_some() && GO_ON.contains(&client);
         let content = ConfigFile::look(&file.path, project).map_err(|error| {
-            let is_unused = goes_on && matches!(error, ConfigFileError::Broken { .. });
+            let is_unused = matches!(error, ConfigFileError::Broken { .. })
+                && (goes_on || project.is_some() && client == GOES_ON_WITHOUT_LINK);
             Unreadable { why: error.to_string(), remedy: error.remedy(&path), is_unused }
         });
         let opening = content.as_ref().ok().and_then(|_| {
@@ -311,4 +304,123 @@ fn read_all(
         ExaminedFile { path: file.path, scope: scope.clone(), written, opening }
     };
     files.into_iter().map(read).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::setup::edits::entry_arguments::{ServerRole, StartedServer};
+
+    /// A home with two clients, and a repository `main` with a worktree `topic` beside it.
+    fn stage() -> (tempfile::TempDir, PathBuf) {
+        let guard = tempfile::tempdir().unwrap();
+        let base = guard.path().canonicalize().unwrap();
+        let own = base.join("main/.git/worktrees/topic");
+        for folder in [&own, &base.join("topic/sub"), &base.join("home"), &base.join("bin")] {
+            fs::create_dir_all(folder).unwrap();
+        }
+        fs::write(base.join("main/.git/HEAD"), "").unwrap();
+        fs::write(own.join("commondir"), "../..\n").unwrap();
+        fs::write(own.join("gitdir"), format!("{}\n", base.join("topic/.git").display())).unwrap();
+        fs::write(base.join("topic/.git"), format!("gitdir: {}\n", own.display())).unwrap();
+        for program in ["claude", "droid", "cli-team-bridge"] {
+            let path = base.join("bin").join(program);
+            fs::write(&path, "#!/bin/sh\n").unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        (guard, base)
+    }
+
+    /// Writes entries of both clients that start a program.
+    fn write(base: &Path, place: &str, files: [&str; 2], program: &str) {
+        for file in files {
+            let path = base.join(place).join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            let entry = json!({ "command": program, "args": ["orchestrator"] });
+            fs::write(path, json!({ "mcpServers": { "bridge": entry } }).to_string()).unwrap();
+        }
+    }
+
+    /// Checks what is said of the entries of both clients in a session in a worktree, and of no session elsewhere but in `main`.
+    #[track_caller]
+    fn check(base: &Path, directory: &str, expected: &[(Level, &str)]) {
+        let path = |name: &str| base.join(name).into_os_string();
+        let environment = [("HOME".into(), path("home")), ("PATH".into(), path("bin"))];
+        let project = base.join("main");
+        let started_in = StartedIn {
+            project: Some(&project),
+            directories: &[base.join(directory), project.clone()],
+        };
+        let judge =
+            |_: &[String]| Ok(StartedServer { role: ServerRole::Orchestrator, project: None });
+        let own = base.join("bin/cli-team-bridge");
+        let mut found = examine(&environment, &own, judge, started_in);
+        found.retain(|one| one.check == "entry");
+        for client in ["claude-code", "droid"] {
+            let subject = Subject::Client(client.to_owned());
+            let of_client = found.iter().filter(|one| one.subject == subject);
+            let says: Vec<_> = of_client.map(|one| (one.level, one.says.clone())).collect();
+            assert_eq!(says.len(), expected.len(), "{directory}: {says:?}");
+            for ((level, says), (expected, words)) in says.iter().zip(expected) {
+                assert!(level == expected && says.contains(words), "{directory}: {says:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn in_a_linked_worktree_the_entries_that_a_client_reads_there_are_judged() {
+        let (_guard, base) = stage();
+        let own = base.join("bin/cli-team-bridge").to_string_lossy().into_owned();
+        let of_project = [".mcp.json", ".factory/mcp.json"];
+        check(&base, "topic", &[(Level::Note, "does not know the bridge")]);
+        write(&base, "topic", of_project, &own);
+        for directory in ["topic", "topic/sub"] {
+            check(&base, directory, &[(Level::Ok, "starts `")]);
+        }
+        write(&base, "home", [".claude.json", ".factory/mcp.json"], &own);
+        write(&base, "topic", of_project, "./evil");
+        for directory in ["topic", "topic/sub"] {
+            let other = (Level::Problem, "starts another program: `./evil`");
+            check(&base, directory, &[(Level::Ok, "starts `"), other]);
+        }
+        // A program of one worktree is no more to be believed in another.
+        let brought = base.join("main/cli-team-bridge").to_string_lossy().into_owned();
+        write(&base, "topic", of_project, &brought);
+        let brought = (Level::Problem, "starts a program of the project");
+        check(&base, "topic", &[(Level::Ok, "starts `"), brought]);
+    }
+
+    #[test]
+    fn an_entry_of_the_main_worktree_is_none_in_another() {
+        let (_guard, base) = stage();
+        let own = base.join("bin/cli-team-bridge").to_string_lossy().into_owned();
+        write(&base, "main", [".mcp.json", ".factory/mcp.json"], &own);
+        let none = (Level::Note, "but has no bridge in ");
+        check(&base, "topic", &[(Level::Ok, "starts `"), none]);
+    }
+
+    #[test]
+    fn gemini_cli_goes_on_without_a_broken_link_in_a_project_and_not_without_what_does_not_parse() {
+        let place = tempfile::tempdir().unwrap();
+        let project = place.path().canonicalize().unwrap();
+        let file = project.join(".gemini/settings.json");
+        fs::create_dir(project.join(".gemini")).unwrap();
+        let is_unused = || {
+            let server = Server { program: "/x/cli-team-bridge".to_owned() };
+            let client = CLIENTS.iter().find(|client| client.name == "gemini").unwrap();
+            let files = (client.for_project)(&project, &server);
+            let read = read_all(client.name, files, &Scope::Project, Some(&project));
+            read[0].written.as_ref().unwrap_err().is_unused
+        };
+        std::os::unix::fs::symlink("/nowhere/settings.json", &file).unwrap();
+        assert!(is_unused());
+        fs::remove_file(&file).unwrap();
+        fs::write(&file, "{").unwrap();
+        assert!(!is_unused());
+    }
 }

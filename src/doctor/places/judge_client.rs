@@ -20,7 +20,7 @@ use crate::domain::text::shown_path::ShownPath as _;
 use crate::domain::text::visible_letters::beginning;
 use crate::setup::brought_entry::{EntryFault, judge_form};
 use crate::setup::edits::config_edit::{
-    are_unknown_kinds, named_fields, names_bridge, program_of, remote_fields_for,
+    are_kinds_alone, named_fields, names_bridge, program_of, remote_fields_for,
 };
 use crate::setup::edits::entry_arguments::{JudgeArguments, ServerRole, started_server};
 use crate::setup::edits::entry_variables::{Expanded, Left};
@@ -431,7 +431,7 @@ fn judge_command_line(
 fn words_of(fault: &EntryFault, entry: &Value, key: &str) -> (String, Option<String>) {
     let command = || beginning(entry["command"].as_str().unwrap_or_default(), CLIENT_WORD_CHARS);
     match fault {
-        EntryFault::Fields(fields) if are_unknown_kinds(fields, entry) => {
+        EntryFault::Fields(fields) if are_kinds_alone(fields) => {
             let fields = named_fields(fields);
             let says = format!(
                 "names a kind of server that is not `stdio`, so that a client may not start it: {fields}"

@@ -200,17 +200,10 @@ pub fn remote_fields_for(client: &str, entry: &Value) -> Vec<String> {
     fields
 }
 
-/// The kinds of servers that are reached by an address, as clients name them.
-const REMOTE_KINDS: [&str; 7] =
-    ["http", "sse", "streamable-http", "streamableHttp", "streamable_http", "ws", "websocket"];
-
-/// Says whether these fields of an entry only name a kind of server that is neither a process nor known to have an address: a client
-/// that looks at it does not start the entry.
-pub fn are_unknown_kinds(fields: &[String], entry: &Value) -> bool {
-    fields.iter().all(|field| {
-        let is_remote = entry[field].as_str().is_some_and(|kind| REMOTE_KINDS.contains(&kind));
-        KINDS.contains(&field.as_str()) && !is_remote
-    })
+/// Says whether these fields of an entry only name a kind of server that is no process, without an address for it: a client that looks at
+/// that does not start the entry, and reaches no other server.
+pub fn are_kinds_alone(fields: &[String]) -> bool {
+    fields.iter().all(|field| KINDS.contains(&field.as_str()))
 }
 
 /// The limits in time of any client's entry. README writes one for all clients, also for those that do not look at it.

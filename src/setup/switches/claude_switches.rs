@@ -12,9 +12,7 @@ use crate::domain::limits::NAMED_IN_CLIENT_FILE;
 use crate::domain::text::counted::counted;
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::setup::config_file::ConfigFile;
-use crate::setup::edits::config_edit::{
-    are_unknown_kinds, key_of, named_fields, remote_fields_for,
-};
+use crate::setup::edits::config_edit::{are_kinds_alone, key_of, named_fields, remote_fields_for};
 use crate::setup::known_client::{EntryInUse, EntryScope, Reason, SERVER, Switch, SwitchEffect};
 
 /// The fields of an entry that can keep it from being started. `cwd` is not used.
@@ -61,7 +59,10 @@ pub(in crate::setup) fn of_claude_code(used: &EntryInUse<'_>) -> Vec<Switch> {
     switches.extend(by_managed_servers(used));
     switches.extend(plugins_only(used, &settings));
     switches.extend(disabled_in_projects(used));
-    switches.extend(of_values(used, &[used.layer()], FIELDS));
+    let null = null_variables(used).map(|Reason { setting, correction }| {
+        used.off(&setting, format!("if the bridge should run, {correction}"))
+    });
+    switches.extend(null.or_else(|| of_values(used, &[used.layer()], FIELDS)));
     // What is off asks nobody.
     if used.scope == EntryScope::Project
         && !switches.iter().any(|one| one.effect == SwitchEffect::Off)
@@ -79,12 +80,12 @@ pub(in crate::setup) fn of_claude_code(used: &EntryInUse<'_>) -> Vec<Switch> {
 /// Says why Claude Code takes an entry for none, and so uses the next one, if it has one.
 pub(in crate::setup) fn left_out_by_claude_code(used: &EntryInUse<'_>) -> Option<Reason> {
     let kinds = remote_fields_for(used.client.name, &used.entry);
-    if !kinds.is_empty() && are_unknown_kinds(&kinds, &used.entry) {
+    if !kinds.is_empty() && are_kinds_alone(&kinds) {
         let setting = setting_in(&used.key, &used.file);
         let kinds = named_fields(&kinds);
         return Some(Reason {
             correction: format!("remove {kinds} from {setting}"),
-            setting: format!("{kinds} of {setting}, which names no kind of server that it knows"),
+            setting: format!("{kinds} of {setting}, with which it does not start the command"),
         });
     }
     let by_settings = || {
@@ -98,7 +99,15 @@ pub(in crate::setup) fn left_out_by_claude_code(used: &EntryInUse<'_>) -> Option
         Some(Reason { setting, correction })
     };
     let by_settings = || by_settings().filter(|_| used.scope == EntryScope::Project);
-    wrong_value(used, &[used.layer()], FIELDS).or_else(by_settings)
+    null_variables(used).or_else(|| wrong_value(used, &[used.layer()], FIELDS)).or_else(by_settings)
+}
+
+/// Says that an entry has `null` for its variables, with which it is none.
+fn null_variables(used: &EntryInUse<'_>) -> Option<Reason> {
+    used.entry.get("env").filter(|variables| variables.is_null())?;
+    let setting = setting_in(&format!("{}.env", used.key), &used.file);
+    let correction = format!("correct or remove {setting}");
+    Some(Reason { setting: format!("{setting}, which is `null`"), correction })
 }
 
 /// Reads all files of settings, those that others override first.

@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::setup::clients::{CLIENTS, named};
+use crate::setup::edits::config_edit::FileEdits;
 use crate::setup::known_client::{ClientFile, Places, SERVER, Server};
 use crate::setup::setup_plan::{Addition, Earlier, Removal, plan_addition, plan_removal};
 use crate::setup::setup_record::{Owner, SetupRecord};
+use crate::setup::unrecorded_edits::{recognize, take_out};
 
 fn places(variables: &[(&str, &str)], is_mac: bool) -> Places {
     let find = |name: &str| {
@@ -95,9 +97,53 @@ fn a_moved_program_gets_its_new_path_and_the_original_is_kept() {
 
 /// Returns what is written into a JSON file that does not exist yet.
 fn written(file: &ClientFile) -> Value {
-    match plan_addition(None, &file.edits, "any", None).unwrap() {
+    written_by(&file.edits)
+}
+
+fn written_by(edits: &FileEdits) -> Value {
+    match plan_addition(None, edits, "any", None).unwrap() {
         Addition::Write { after, .. } => serde_json::from_str(&after).unwrap(),
         Addition::Nothing => panic!("nothing was written"),
+    }
+}
+
+#[test]
+fn a_limit_of_a_client_is_not_lowered_and_one_of_an_earlier_setup_stays_and_can_be_undone() {
+    let places = places(&[("HOME", "/home/u")], false);
+    for client in &CLIENTS {
+        for file in (client.for_user)(&places, &server()) {
+            let now = client.to_write(&file.edits);
+            if !["gemini", "qwen"].contains(&client.name) {
+                assert_eq!(now, file.edits, "{}", client.name);
+                continue;
+            }
+            let entry = &written_by(&now)["mcpServers"][SERVER];
+            assert_eq!(
+                (&entry["command"], entry.get("timeout")),
+                (&"/b/cli-team-bridge".into(), None)
+            );
+            let planned = plan_addition(None, &file.edits, client.name, None).unwrap();
+            let Addition::Write { after, original, ours, made, .. } = planned else {
+                panic!("nothing was added");
+            };
+            assert!(after.contains("150000"), "{after}");
+            let owner = Owner { client: client.name, project: None };
+            let record = SetupRecord::new(owner, &file.path, None, &after, (ours, made));
+            let earlier = Earlier { record, original };
+            let again = plan_addition(Some(&after), &now, client.name, Some(&earlier));
+            assert_eq!(again, Ok(Addition::Nothing), "{}", client.name);
+            assert_eq!(plan_removal(&after, &earlier), Ok(Removal::Delete), "{}", client.name);
+            for text in [after, written_by(&now).to_string()] {
+                let edits_for = |program: &str| {
+                    let server = Server { program: program.to_owned() };
+                    let files = (client.for_user)(&places, &server).into_iter();
+                    files.map(|file| client.in_each_form(&file.edits)).collect::<Vec<_>>()
+                };
+                let found = recognize(&[&text], false, edits_for).unwrap();
+                let left = take_out(&text, &found[0].ours).unwrap();
+                assert!(!left.contains("bridge"), "{}: {left}", client.name);
+            }
+        }
     }
 }
 
@@ -110,7 +156,6 @@ fn qwen_code_and_gemini_cli_get_the_hooks_that_announce_messages() {
         let files = (named(client).unwrap().for_user)(&places, &server());
         let [file] = &files[..] else { panic!("{client}: {files:?}") };
         let settings = written(file);
-        assert_eq!(settings["mcpServers"][SERVER]["timeout"], 150_000, "{client}");
         let hooks = settings["hooks"].as_object().unwrap();
         assert_eq!(hooks.keys().collect::<Vec<_>>(), expected, "{client}");
         for definitions in hooks.values() {

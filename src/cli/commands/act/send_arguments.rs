@@ -47,7 +47,7 @@ pub(crate) struct SendArguments {
     urgent: bool,
     /// Wait so long for an answer, and print it.
     #[arg(long, value_name = "SECONDS", conflicts_with = "no_wait",
-        value_parser = clap::value_parser!(u64).range(1..=86_400))]
+        value_parser = seconds_to_wait)]
     wait: Option<u64>,
 }
 
@@ -83,4 +83,29 @@ pub(crate) fn run(arguments: &SendArguments) -> Result<(), Failure> {
             None => sent,
         })
     })
+}
+
+/// The longest wait for an answer, in seconds: a day.
+const LONGEST_WAIT: u64 = 86_400;
+
+fn seconds_to_wait(text: &str) -> Result<u64, String> {
+    let found = text.trim().parse::<u64>().ok();
+    found.filter(|seconds| (1..=LONGEST_WAIT).contains(seconds)).ok_or_else(|| {
+        format!("write a whole number of seconds from 1 to {LONGEST_WAIT}, such as 60")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_is_a_whole_number_of_seconds_of_at_most_a_day() {
+        assert_eq!(seconds_to_wait("60"), Ok(60));
+        assert_eq!(seconds_to_wait("86400"), Ok(86_400));
+        for wrong in ["x", "", "0", "-1", "1.5", "86401"] {
+            let said = seconds_to_wait(wrong).unwrap_err();
+            assert_eq!(said, "write a whole number of seconds from 1 to 86400, such as 60");
+        }
+    }
 }

@@ -7,6 +7,7 @@ use tokio::task::JoinHandle;
 
 use super::report_lines::{mark, tint};
 use crate::cli::output;
+use crate::cli::output::letter_columns::cut_to;
 use crate::doctor::{Level, Step, Subject};
 use crate::sys::mutex::lock;
 
@@ -51,14 +52,16 @@ impl Rows {
         }
     }
 
-    fn lines(&self, beat: usize, colours: bool) -> Vec<String> {
+    /// Returns a line of at most so many columns for each row.
+    fn lines(&self, beat: usize, colours: bool, columns: usize) -> Vec<String> {
         let line = |row: &Row| {
             let (mark, level, after) = match row.ended {
                 Some((level, after)) if row.running == 0 => (mark(level), level, after),
                 _ => (SPINNER[beat % SPINNER.len()], Level::Note, row.began.elapsed()),
             };
             let mark = tint(mark, level, colours);
-            format!("{mark} {:<14} {:>5.1} s", row.subject.to_string(), after.as_secs_f64())
+            let rest = format!(" {:<14} {:>5.1} s", row.subject.to_string(), after.as_secs_f64());
+            mark + &cut_to(&rest, columns.saturating_sub(1))
         };
         self.rows.iter().map(line).collect()
     }
@@ -77,8 +80,10 @@ impl Rows {
             // A stopped terminal blocks a painting, but not this loop.
             if painting.as_ref().is_none_or(JoinHandle::is_finished) {
                 beat += 1;
-                let (most, _) = output::size();
-                let mut lines = lock(rows).lines(beat, output::wants_colours());
+                let (most, columns) = output::size();
+                // Text in the last column moves some terminals to the next row, and a line that is broken is painted again and again.
+                let columns = columns.saturating_sub(1);
+                let mut lines = lock(rows).lines(beat, output::wants_colours(), columns);
                 lines.truncate(most.saturating_sub(1).max(1));
                 let next = output::Painting { lines, ..output::Painting::default() };
                 painting = Some(tokio::task::spawn_blocking(move || output::paint(next)));
@@ -100,13 +105,25 @@ mod tests {
     #[test]
     fn a_row_shows_the_worst_level_once_all_its_examinations_have_ended() {
         let mut rows = Rows::default();
-        let first = |rows: &Rows| rows.lines(0, false)[0].chars().next().unwrap();
+        let first = |rows: &Rows| rows.lines(0, false, 80)[0].chars().next().unwrap();
         rows.note(&Subject::Bridge, Step::Begins);
         rows.note(&Subject::Bridge, Step::Begins);
         rows.note(&Subject::Bridge, Step::Ends(Level::Problem));
         assert_eq!(first(&rows), '⠋');
         rows.note(&Subject::Bridge, Step::Ends(Level::Ok));
         assert_eq!(first(&rows), '✗');
-        assert_eq!(rows.lines(0, false).len(), 1);
+        assert_eq!(rows.lines(0, false, 80).len(), 1);
+    }
+
+    #[test]
+    fn a_row_is_cut_where_the_terminal_is_narrower() {
+        let mut rows = Rows::default();
+        rows.note(&Subject::Agent("claude-code".to_owned()), Step::Begins);
+        let whole = rows.lines(0, false, 80).remove(0);
+        for columns in [1, 2, 19, whole.chars().count()] {
+            let line = rows.lines(0, false, columns).remove(0);
+            assert_eq!(line.chars().count(), columns, "{line}");
+        }
+        assert!(whole.ends_with(" s"), "{whole}");
     }
 }

@@ -69,14 +69,16 @@ fn plan_file(
     let search = std::env::var_os("PATH");
     let is_missing = |program: &str| find_program(Path::new(program), search.as_deref()).is_none();
     let is_of_project = owner.project.is_some();
-    let forms = named(owner.client).map_or(VariableForms::None, |client| client.variables);
+    let client = named(owner.client);
+    let forms = client.map_or(VariableForms::None, |client| client.variables);
     let value = |name: &str| std::env::var(name).ok();
     let values = Values { variable: &value, workspace: owner.project };
     let expand = |command: &str| expand(command, forms, values).text;
     let around =
         Surroundings { is_missing: &is_missing, expand: &expand, judge_arguments, is_of_project };
     let text = now.text.as_deref();
-    let addition = plan_correction(text, &file.edits, owner.client, earlier.as_ref(), around)?;
+    let edits = client.map_or_else(|| file.edits.clone(), |client| client.to_write(&file.edits));
+    let addition = plan_correction(text, &edits, owner.client, earlier.as_ref(), around)?;
     if let Some(text) = &now.text {
         file.check_readable(text)?;
     }

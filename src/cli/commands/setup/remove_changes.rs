@@ -46,7 +46,7 @@ pub(super) fn project_of(named: Option<&Path>, records: &Records) -> Result<Path
             return Ok(gone);
         }
     }
-    Ok(find_project::find(named)?.root)
+    Ok(find_project::find(named)?.ground)
 }
 
 /// Undoes the recorded changes. Returns the next step for the user. `later_call` says how the user calls this program then.

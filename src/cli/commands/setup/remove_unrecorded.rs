@@ -65,7 +65,7 @@ impl Unrecorded {
                 }
                 None => local_entry::find_all(client, places).is_ok_and(|found| found.is_empty()),
             };
-            all.look_at(client.name, &files_for, !has_no_local, project, records);
+            all.look_at(client, &files_for, !has_no_local, project, records);
         }
         all.note_copy(&place_of_copy(&places.home), records);
         all
@@ -73,7 +73,7 @@ impl Unrecorded {
 
     fn look_at(
         &mut self,
-        client: &'static str,
+        client: &Client,
         files_for: &impl Fn(&str) -> Vec<ClientFile>,
         has_local: bool,
         project: Option<&Path>,
@@ -98,7 +98,8 @@ impl Unrecorded {
         let texts: Vec<_> =
             files.iter().map(|file| file.text.as_deref().unwrap_or_default()).collect();
         let edits_for = |program: &str| {
-            files_for(program).into_iter().map(|file| file.edits).collect::<Vec<_>>()
+            let files = files_for(program).into_iter();
+            files.map(|file| client.in_each_form(&file.edits)).collect::<Vec<_>>()
         };
         let found = match recognize(&texts, has_local, edits_for) {
             Ok(found) => found,
@@ -110,6 +111,7 @@ impl Unrecorded {
                 return;
             }
         };
+        let client = client.name;
         let undone = Undone { client: client.to_owned(), project: project.map(Path::to_owned) };
         let is_undone = records.is_undone(&undone);
         for (file, found) in files.into_iter().zip(found) {

@@ -66,7 +66,8 @@ pub(in crate::cli) fn run(
         return Ok(SetupEnd { next: Some(next), failure: None });
     }
     let project = match &arguments.project {
-        Some(named) => Some(find_project::find(named.as_deref())?.root),
+        // In a linked worktree, clients read the files there.
+        Some(named) => Some(find_project::find(named.as_deref())?.ground),
         None => None,
     };
     let program = |name: &str| process::find_program(Path::new(name), search_path.as_deref());

@@ -31,7 +31,7 @@ pub(crate) struct WebArguments {
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
     /// The port, on loopback alone [default: a free one].
-    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "PORT", value_parser = port)]
     port: Option<u16>,
     /// Do not open a browser.
     #[arg(long)]
@@ -105,4 +105,22 @@ fn say_where(server: &WebServer, settings: &WebSettings) {
         "This URL signs one browser in, once. {allowed}\nOnly this machine reaches it; from elsewhere: \
          ssh -L {port}:127.0.0.1:{port} HOST. Ctrl-C ends it."
     ));
+}
+
+fn port(text: &str) -> Result<u16, String> {
+    let found = text.trim().parse::<u16>().ok().filter(|port| *port > 0);
+    found.ok_or_else(|| "write a port from 1 to 65535, such as 8080".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_is_a_number_that_a_program_can_listen_on() {
+        assert_eq!(port("8080"), Ok(8080));
+        for wrong in ["x", "", "0", "-1", "65536"] {
+            assert_eq!(port(wrong).unwrap_err(), "write a port from 1 to 65535, such as 8080");
+        }
+    }
 }

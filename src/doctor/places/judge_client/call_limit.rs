@@ -13,6 +13,9 @@ const LIMITS: [&str; 2] = ["timeout", "tool_timeout_sec"];
 /// The clients that also take a text that is a number.
 const TAKE_TEXTS: [&str; 2] = ["gemini", "qwen"];
 
+/// The clients whose own limit is longer than the one that setup writes for others, so that a limit in the entry lowers it.
+const LOWERED: [&str; 2] = ["gemini", "qwen"];
+
 /// The clients whose own limit is longer than the longest wait of a tool: without one in the entry, none was cut off.
 const WAIT_LONG: [&str; 4] = ["claude-code", "codex", "gemini", "qwen"];
 
@@ -46,8 +49,12 @@ pub(super) fn judge_limit(
         (None, _) if WAIT_LONG.contains(&client) => return None,
         (None, _) => format!("`{key}` is not set, so long waits may be cut off"),
     };
-    let or = if WAIT_LONG.contains(&client) { ", or remove it" } else { "" };
-    let remedy = format!("set `{key}` of {place} to {expected}{or}");
+    let remedy = if LOWERED.contains(&client) {
+        format!("remove `{key}` of {place}, because its own limit is longer")
+    } else {
+        let or = if WAIT_LONG.contains(&client) { ", or remove it" } else { "" };
+        format!("set `{key}` of {place} to {expected}{or}")
+    };
     Some(Finding::note(subject, "timeout", says).with_remedy(remedy))
 }
 
@@ -105,6 +112,10 @@ mod tests {
             |client: &str| judge(client, "timeout", &json!({ "timeout": 5 })).unwrap().remedy;
         assert_eq!(remedy("zed").as_deref(), Some("set `timeout` of f to 150000"));
         let expected = "set `timeout` of f to 150000, or remove it";
-        assert_eq!(remedy("gemini").as_deref(), Some(expected));
+        assert_eq!(remedy("claude-code").as_deref(), Some(expected));
+        let expected = "remove `timeout` of f, because its own limit is longer";
+        for client in LOWERED {
+            assert_eq!(remedy(client).as_deref(), Some(expected), "{client}");
+        }
     }
 }

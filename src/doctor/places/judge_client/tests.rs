@@ -215,6 +215,17 @@ fn fields_with_which_another_program_may_run_are_a_problem() {
 }
 
 #[test]
+fn a_kind_of_server_without_an_address_lets_no_other_program_run() {
+    for kind in ["http", "local"] {
+        let entry =
+            json!({ "command": "/own/cli-team-bridge", "args": ["orchestrator"], "type": kind });
+        let brought = ExaminedFile { scope: Scope::Project, ..servers(Some(entry)) };
+        let says = &judged(vec![brought])[0].says;
+        assert!(says.contains("names a kind of server that is not `stdio`"), "{kind}: {says}");
+    }
+}
+
+#[test]
 fn a_projects_entry_that_starts_a_program_of_the_project_is_a_problem() {
     let entry = || Some(json!({ "command": "/project/bin/cli-team-bridge", "timeout": 150_000 }));
     let brought = ExaminedFile { scope: Scope::Project, ..servers(entry()) };

@@ -64,8 +64,12 @@ fn an_entry_that_claude_code_leaves_out_switches_nothing_off_if_it_has_another()
     let rejected = json!({ "disabledMcpjsonServers": ["bridge"] });
     check(local_scope, json!({ "timeout": "x" }), json!({}), "mcpServers.bridge.timeout");
     check(local_scope, json!({ "env": { "A": 1 } }), json!({}), "mcpServers.bridge.env");
+    check(of_project, json!({ "env": null }), json!({}), "mcpServers.bridge.env");
     check(local_scope, json!({ "type": "local" }), json!({}), "\"type\"");
     check(of_project, json!({ "type": "local" }), json!({}), "\"type\"");
+    // Without `url`.
+    check(of_project, json!({ "type": "http" }), json!({}), "\"type\"");
+    check(local_scope, json!({ "type": "sse" }), json!({}), "\"type\"");
     check(of_project, json!({}), rejected, "disabledMcpjsonServers");
     check(of_project, json!({}), json!({}), settings);
     // One that it starts is not left out, whatever becomes of it.
