@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::in_flight::{Carried, InFlight};
 use super::letter::{Letter, ThreadEnd, UserQuestion};
-use super::letter_receipt::{Receipt, ReceiptStatus};
+use super::letter_receipt::{Receipt, ReceiptStatus, shown_note};
 use crate::bus::event::{Addressees, Body, Entry, Event, MessageSent, RequestOpened};
 use crate::bus::state::State;
 use crate::domain::ids::MessageId;
@@ -125,7 +125,7 @@ impl Conversation {
                 }
                 Event::MessageAcknowledged(said) => {
                     self.in_flight.acknowledge(&said.member, &said.ids);
-                    let note = said.note.as_ref().map(|note| beginning(note, self.chars));
+                    let note = said.note.as_ref().map(|note| shown_note(note, self.chars));
                     for id in &said.ids {
                         self.change(id, said.member.as_str(), |receipt| {
                             receipt.acknowledged(said.status, note.clone(), at);
@@ -133,7 +133,7 @@ impl Conversation {
                     }
                 }
                 Event::ThreadResolved(resolved) => {
-                    let summary = beginning(&resolved.summary, self.chars);
+                    let summary = shown_note(&resolved.summary, self.chars);
                     let end = ThreadEnd { by: resolved.by.to_string(), at, summary };
                     for first in &resolved.threads {
                         if let Some(letter) = self.letter(first) {

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::letter_receipt::{Receipt, ReceiptStatus};
+use super::letter_receipt::{Receipt, ReceiptStatus, shown_note};
 use crate::bus::event::{Addressees, MessageSent};
 use crate::bus::state::{Crossed, Message};
 use crate::domain::limits;
@@ -336,7 +336,7 @@ impl Letter {
         self.receipts.retain(|receipt| receipt.status != ReceiptStatus::Queued);
         let tag = self.to.split_once(':').map(|(tag, _)| tag.to_owned()).unwrap_or_default();
         for receipt in receipts {
-            let note = receipt.note.as_ref().map(|note| beginning(note, chars));
+            let note = receipt.note.as_ref().map(|note| shown_note(note, chars));
             self.receipt(&format!("{tag}:{}", receipt.name)).take_over(receipt.state, note, at);
         }
     }

@@ -219,6 +219,24 @@ fn a_recipient_says_what_has_become_of_a_message_and_no_late_proof_takes_that_ba
 }
 
 #[test]
+fn a_note_and_a_summary_mark_what_acts_on_a_terminal_as_the_receipt_of_the_sender_does() {
+    let words = "a\u{202e}b\n\u{7}";
+    let said = Event::MessageAcknowledged(MessageAcknowledged {
+        ids: vec![id(1)],
+        member: name("bob"),
+        status: Acknowledgement::Resolved,
+        note: Some(words.to_owned()),
+    });
+    let resolved =
+        ThreadResolved { threads: vec![id(1)], by: name("bob"), summary: words.to_owned() };
+    let conversation =
+        folded(9, vec![sent(1, &["bob"], "x"), said, Event::ThreadResolved(resolved)]);
+    let letter = conversation.letters().next().unwrap();
+    assert_eq!(letter.receipts[0].note.as_deref(), Some("a\u{fffd}b \u{fffd}"));
+    assert_eq!(letter.resolved.as_ref().unwrap().summary, "a\u{fffd}b \u{fffd}");
+}
+
+#[test]
 fn who_resolves_a_thread_in_better_words_has_these_in_its_receipt() {
     let said = |status, note: &str| {
         let (ids, member) = (vec![id(1)], name("bob"));
