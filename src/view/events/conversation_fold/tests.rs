@@ -284,6 +284,49 @@ fn a_long_text_that_is_lost_says_why_and_shows_nothing() {
 }
 
 #[test]
+fn a_text_that_could_not_be_read_is_shown_once_it_can() {
+    struct Mended {
+        reads: usize,
+        is_whole: bool,
+    }
+    impl Texts for Mended {
+        fn text(&mut self, _: BodyRef) -> Option<String> {
+            None
+        }
+        fn long_text(&mut self, _: &Body) -> LongText {
+            self.reads += 1;
+            let there = if self.is_whole { Ok("hello") } else { Err("it is damaged") };
+            there.map_or_else(
+                |why| LongText::Changed(why.to_owned()),
+                |text| LongText::Whole(text.to_owned()),
+            )
+        }
+    }
+    let body = Body::Blob { id: uuid::Uuid::nil(), bytes: 9, sha256: None };
+    let plain = MessageSent::plain(id(1), name("ann"), Audience::All, "x");
+    let event = Event::MessageSent(MessageSent { body, ..plain });
+    let mut texts = Mended { reads: 0, is_whole: false };
+    let mut conversation = Conversation::new(1, 50);
+    conversation.take(&crate::view::tests::entry(1, event), &State::default(), &mut texts);
+    let mut other = conversation.clone();
+    for _ in 0..1_000 {
+        assert!(!conversation.read_again(&mut texts));
+    }
+    assert!(texts.reads < 20, "{} reads in 1,000 looks", texts.reads);
+    texts.is_whole = true;
+    assert!(other.read_again(&mut texts), "the next look reads it");
+    let letter = other.letters().next().unwrap();
+    assert_eq!((letter.text.as_deref(), &letter.lost), (Some("hello"), &None));
+    let reads = texts.reads;
+    assert!(!other.read_again(&mut texts) && texts.reads == reads, "it is read once");
+    // A message that is forgotten takes its text along.
+    let later = crate::view::tests::entry(2, sent(2, &["bob"], "y"));
+    conversation.take(&later, &State::default(), &mut texts);
+    assert!((0..300).all(|_| !conversation.read_again(&mut texts)));
+    assert_eq!(texts.reads, reads);
+}
+
+#[test]
 fn a_failed_delivery_does_not_take_an_acknowledgement_back_and_a_later_session_begins_afresh() {
     let session = SessionId(uuid::Uuid::nil());
     let one = CallId(uuid::Uuid::from_u64_pair(1, 1));
