@@ -93,6 +93,12 @@ impl History {
         Ok(!entries.is_empty())
     }
 
+    /// Reads texts of messages again that could not be read, each ever more seldom. Says whether one was found.
+    pub fn read_again(&mut self, bus: &mut Follower) -> bool {
+        let (_, texts) = bus.state_and_texts();
+        self.conversation.read_again(&mut LogTexts(texts))
+    }
+
     fn is_short(&self) -> bool {
         self.has_more && self.parts < MOST_PARTS && self.letters().len() < ENOUGH
     }

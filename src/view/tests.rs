@@ -120,7 +120,7 @@ fn started(state: &mut State, number: u64, name: &str) -> SessionId {
 }
 
 /// Makes the event that gives an agent a task, maybe as a step of a workflow.
-pub(super) fn assigned(
+pub(crate) fn assigned(
     id: TaskId,
     session: SessionId,
     agent: &str,
@@ -142,7 +142,7 @@ pub(super) fn assigned(
 }
 
 /// Makes the event that starts an agent.
-pub(super) fn starting(session: SessionId, name: &str) -> Starting {
+pub(crate) fn starting(session: SessionId, name: &str) -> Starting {
     Starting {
         session,
         name: Name::parse(name).unwrap(),

@@ -90,14 +90,44 @@ impl Texts for NoTexts {
 /// The most beginnings that are kept: the open tasks and requests of a large team.
 const MOST_KNOWN: usize = 4_096;
 
+/// A text that cannot be read now is looked for at the next look, then after two, four, and so on, but at the latest after so many.
+const LONGEST_PAUSE: u32 = 256;
+
+/// When a text is read again that could not be read.
+#[derive(Clone, Debug)]
+pub(in crate::view) struct NextTry {
+    /// After how many looks.
+    pause: u32,
+    /// How many of them are to come.
+    left: u32,
+}
+
+impl NextTry {
+    /// Begins after the first try.
+    pub(in crate::view) fn soon() -> Self {
+        Self { pause: 1, left: 1 }
+    }
+
+    /// Counts a look. Says whether the text is to be read in it.
+    pub(in crate::view) fn is_due(&mut self) -> bool {
+        self.left = self.left.saturating_sub(1);
+        let is_due = self.left == 0;
+        if is_due {
+            self.pause = self.pause.saturating_mul(2).min(LONGEST_PAUSE);
+            self.left = self.pause;
+        }
+        is_due
+    }
+}
+
 /// The beginnings of texts, and the errors of turns, that were read before. A text of the log never changes, nor does the end of a turn.
 #[derive(Debug, Default)]
 pub struct KnownWords {
-    words: BTreeMap<(LogPosition, u16, usize), Option<String>>,
+    words: BTreeMap<(LogPosition, u16, usize), Result<String, NextTry>>,
     errors: BTreeMap<TaskId, String>,
 }
 
-/// Texts of which each beginning is read once.
+/// Texts of which each beginning is read once, and again if it could not be read.
 pub struct KnownTexts<'a> {
     pub texts: &'a mut dyn Texts,
     pub known: &'a mut KnownWords,
@@ -145,20 +175,31 @@ impl KnownTexts<'_> {
         read: impl FnOnce(&mut dyn Texts) -> Option<String>,
     ) -> Option<String> {
         let key = (body.place, body.index, most);
-        if let Some(words) = self.known.words.get(&key) {
-            return words.clone();
+        match self.known.words.get_mut(&key) {
+            Some(Ok(words)) => return Some(words.clone()),
+            Some(Err(next)) => {
+                if !next.is_due() {
+                    return None;
+                }
+                let words = read(self.texts)?;
+                self.known.words.insert(key, Ok(words.clone()));
+                return Some(words);
+            }
+            None => {}
         }
         let words = read(self.texts);
         if self.known.words.len() >= MOST_KNOWN {
             self.known.words.clear();
         }
-        self.known.words.insert(key, words.clone());
+        self.known.words.insert(key, words.clone().ok_or_else(NextTry::soon));
         words
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
     use crate::domain::workflow::framed_output;
 
@@ -200,6 +241,33 @@ mod tests {
             }
         }
         assert_eq!(counted.0, 2);
+    }
+
+    #[test]
+    fn a_text_that_cannot_be_read_is_looked_for_again_but_not_at_each_look() {
+        struct Absent<'a> {
+            reads: &'a Cell<usize>,
+            is_back: &'a Cell<bool>,
+        }
+        impl Texts for Absent<'_> {
+            fn text(&mut self, _: BodyRef) -> Option<String> {
+                self.reads.set(self.reads.get() + 1);
+                self.is_back.get().then(|| "words".to_owned())
+            }
+        }
+        let (reads, is_back) = (Cell::new(0), Cell::new(false));
+        let mut absent = Absent { reads: &reads, is_back: &is_back };
+        let mut known = KnownWords::default();
+        let body = BodyRef { place: LogPosition::default(), index: 0, bytes: 7 };
+        let mut look = || KnownTexts { texts: &mut absent, known: &mut known }.first_words(body, 9);
+        assert_eq!((look(), look()), (None, None));
+        assert_eq!(reads.get(), 2, "the next look reads it");
+        assert!((0..1_000).all(|_| look().is_none()));
+        assert!(reads.get() < 20, "{} reads in 1,000 looks", reads.get());
+        is_back.set(true);
+        assert!((0..LONGEST_PAUSE).any(|_| look().as_deref() == Some("words")));
+        let before = reads.get();
+        assert_eq!((look().as_deref(), reads.get()), (Some("words"), before), "it is read once");
     }
 
     #[test]

@@ -262,12 +262,17 @@ impl Membership {
         left
     }
 
-    /// Leaves the bus and removes the presence, unless that cannot be written: then the session goes on.
+    /// Leaves the bus and removes the presence, unless that cannot be written: then the session goes on. Where it is unknown whether that
+    /// was written, the log says it.
     pub async fn leave_or_stay(&self, departure: Departure) -> Result<(), BusError> {
         let operation = Operation::Leave { session: self.session, departure, detail: None };
         match self.ask(operation).await {
             // Another process has recorded it already.
             Ok(_) | Err(BusError::Refused(Refusal::Left)) => {
+                self.remove_presence();
+                Ok(())
+            }
+            Err(_) if matches!(self.check_live(), Err(BusError::Refused(Refusal::Left))) => {
                 self.remove_presence();
                 Ok(())
             }
@@ -308,4 +313,31 @@ fn client() -> Option<ProcessMark> {
 /// Returns the hash of an endpoint's token. The bridge never writes the token itself.
 pub fn token_hash(token: &str) -> String {
     data_encoding::HEXLOWER.encode(&Sha256::digest(token.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::bus::storage::faulty_log::{Fault, FaultPoint, Faults};
+    use crate::bus::storage::in_memory::Store;
+    use crate::sys::clock;
+
+    #[tokio::test]
+    async fn a_member_whose_leaving_has_an_unknown_outcome_has_left_if_the_log_says_so() {
+        for (fault, has_left) in [(Fault::OutcomeUnknown, true), (Fault::Io, false)] {
+            let faults = Faults::default();
+            let store = Store::new(Arc::new(clock::now));
+            let bus = Bus::open(Box::new(faults.before(store.log()))).unwrap();
+            let ann = bus.join_peer("ann").await;
+            faults.fail(FaultPoint::Append, 1, 100, fault);
+            let left = ann.leave_or_stay(Departure::Closed).await;
+            faults.mend();
+            assert_eq!(left.is_ok(), has_left, "{left:?}");
+            let is_there = bus.look(|state| state.session(ann.session()).is_some());
+            assert_eq!((is_there, bus.is_held(ann.session())), (!has_left, !has_left));
+            bus.close().await;
+        }
+    }
 }

@@ -8,6 +8,7 @@ use super::task_head_shape::TaskHeadView;
 use crate::bus::state::{State, Task};
 use crate::domain::limits;
 use crate::domain::member::Tools;
+use crate::domain::task::result::LostTexts;
 use crate::domain::time::iso8601;
 use crate::mcp::{Caller, ToolError};
 use crate::team::{TaskOutput, Team};
@@ -75,6 +76,9 @@ impl StatusView {
 pub(crate) struct OutputView {
     /// What the agent said, from `offset` on.
     output: String,
+    /// Why the output or the lists are lost.
+    #[serde(skip_serializing_if = "LostTexts::is_empty")]
+    lost: LostTexts,
     /// Where this part begins, in bytes.
     offset: usize,
     /// Where the rest begins.
@@ -115,6 +119,7 @@ impl OutputView {
         let silence = output.is_silent.then(ErrorView::of_silence);
         Self {
             output: output.text,
+            lost: output.lost,
             offset: output.offset,
             next_offset: output.next_offset,
             total_bytes: output.total,

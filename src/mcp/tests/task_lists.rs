@@ -7,14 +7,15 @@ use serde_json::{Value, json};
 
 use super::fixture::{Client, Team};
 use super::lists::leading_server;
-use crate::bus::event::{Body, Starting};
-use crate::bus::rules::{Description, NameChoice, NewAgent, NewTask, Operation};
+use crate::bus::event::{Body, Starting, TaskReport};
+use crate::bus::rules::{Description, Ending, NameChoice, NewAgent, NewTask, Operation};
 use crate::bus::storage::LogError;
 use crate::bus::{Joining, Membership};
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::member::{Label, MemberKind, Traits};
 use crate::domain::name::Name;
+use crate::domain::task::TaskStatus;
 use crate::mcp::LazyMembership;
 use crate::mcp::tools::endpoint_tools;
 use crate::sys::random_ids;
@@ -346,6 +347,42 @@ async fn the_list_of_members_has_their_ids_and_what_they_say_of_themselves() {
     bob.call().send("s2".into(), "hi".into(), None).await.unwrap();
     let read = ann.call("check_messages", json!({ "agent_id": "s1" })).await;
     assert_eq!(read["messages"][0]["content"], "hi", "{read}");
+}
+
+#[tokio::test]
+async fn a_task_whose_output_is_lost_is_shown_with_everything_else_and_says_why() {
+    let team = Team::new();
+    let mut boss = leader(&team, "boss").await;
+    let agent = boss.start("ann", "codex").await;
+    let task = boss.assign(agent, "paint").await;
+    boss.membership.ask(Operation::StartTask(task.clone())).await.unwrap();
+    let ending = Ending {
+        status: TaskStatus::Done,
+        output: Body::Text("painted".to_owned()),
+        stop_reason: Some("end_turn".to_owned()),
+        error: None,
+        report: TaskReport { details: Some(Body::Text("{}".to_owned())), ..TaskReport::default() },
+    };
+    boss.membership.ask(Operation::FinishTask(task.clone(), Box::new(ending))).await.unwrap();
+    let asked = json!({ "task_id": task.to_string() });
+    team.fail_reads([LogError::ChangedText, LogError::ChangedText, LogError::ChangedText]);
+    let lost = boss.client.call("get_task_result", asked.clone()).await;
+    let why = LogError::ChangedText.to_string();
+    assert_eq!(lost["lost"], json!({ "output": why, "details": why }), "{lost}");
+    assert_eq!((&lost["output"], &lost["status"]), (&json!(""), &json!("done")), "{lost}");
+    assert_eq!(lost["stop_reason"], "end_turn", "{lost}");
+    assert!(lost["prompt_lost"].is_string(), "{lost}");
+    // A failure that may be over soon is an error: the same call has the output later.
+    let busy = LogError::Io {
+        action: "read",
+        path: "blob".into(),
+        source: io::Error::from_raw_os_error(24).into(),
+    };
+    team.fail_reads([busy]);
+    let refused = boss.client.refused("get_task_result", asked.clone()).await;
+    assert!(refused.contains("Too many open files"), "{refused}");
+    let whole = boss.client.call("get_task_result", asked).await;
+    assert_eq!((&whole["output"], whole.get("lost")), (&json!("painted"), None), "{whole}");
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use crate::bus::state::Task;
 use crate::bus::storage::LogError;
 use crate::domain::ids::TaskId;
 use crate::domain::limits;
-use crate::domain::task::result::Details;
+use crate::domain::task::result::{Details, LostTexts};
 use crate::team::error::TeamError;
 use crate::team::team_handle::Team;
 use crate::team::turn::transcript;
@@ -27,6 +27,8 @@ pub struct TaskOutput {
     pub total: usize,
     /// Which files changed and which calls failed, once it is over.
     pub details: Option<Details>,
+    /// Why its output or its details are lost, if they are.
+    pub lost: LostTexts,
     /// Whether it runs, but its agent has shown no sign of life for too long.
     pub is_silent: bool,
 }
@@ -61,8 +63,11 @@ impl Team {
         max: usize,
     ) -> Result<TaskOutput, TeamError> {
         let task = self.task(id)?;
+        let mut lost = LostTexts::default();
         let whole = match task.output {
-            Some(body) if body.bytes > 0 => self.bus().text(body)?,
+            Some(body) if body.bytes > 0 => {
+                unless_lost(self.bus().text(body), &mut lost.output)?.unwrap_or_default()
+            }
             // The task runs, or its agent ended before it could report the output: the transcript has it.
             _ => self.output_so_far(id).await?,
         };
@@ -81,7 +86,8 @@ impl Team {
                 agent.is_some_and(|agent| agent.stalled && agent.running.as_ref() == Some(id))
             });
         Ok(TaskOutput {
-            details: self.details(&task)?,
+            details: unless_lost(self.details(&task), &mut lost.details)?.flatten(),
+            lost,
             is_silent,
             text: text.to_owned(),
             offset,
@@ -113,5 +119,19 @@ impl Team {
             Err(BusError::Log(LogError::Gone)) => Ok(String::new()),
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+/// Keeps why a text is lost, so that the rest of its task is shown without it. Any other failure may be over soon.
+fn unless_lost<T>(
+    read: Result<T, BusError>,
+    lost: &mut Option<String>,
+) -> Result<Option<T>, BusError> {
+    match read {
+        Err(BusError::Log(why)) if why.is_lost_text() => {
+            *lost = Some(why.to_string());
+            Ok(None)
+        }
+        read => read.map(Some),
     }
 }

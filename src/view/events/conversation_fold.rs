@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::in_flight::{Carried, InFlight};
 use super::letter::{Letter, ThreadEnd, UserQuestion};
-use super::letter_receipt::{Receipt, ReceiptStatus};
+use super::letter_receipt::{Receipt, ReceiptStatus, shown_note};
 use crate::bus::event::{Addressees, Body, Entry, Event, MessageSent, RequestOpened};
 use crate::bus::state::State;
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
 use crate::domain::messaging::{Author, ConflictEnd, MessageKind, Priority};
-use crate::domain::text::visible_letters::beginning;
 use crate::view::shown::{WithdrawnMessage, why_withdrawn};
+use crate::view::text_source::NextTry;
 use crate::view::{Moment, Texts};
 
 /// The last messages of a team.
@@ -28,6 +28,8 @@ pub struct Conversation {
     vague: BTreeSet<u64>,
     /// Questions to the user without an answer.
     questions: BTreeSet<u64>,
+    /// Texts that could not be read, by the seq of their message.
+    unread: BTreeMap<u64, (Body, NextTry)>,
 }
 
 impl Conversation {
@@ -41,7 +43,23 @@ impl Conversation {
             in_flight: InFlight::default(),
             vague: BTreeSet::new(),
             questions: BTreeSet::new(),
+            unread: BTreeMap::new(),
         }
+    }
+
+    /// Reads texts again that could not be read, each ever more seldom. Says whether one was found.
+    pub fn read_again(&mut self, texts: &mut dyn Texts) -> bool {
+        let mut is_found = false;
+        self.unread.retain(|seq, (body, next)| {
+            if !next.is_due() {
+                return true;
+            }
+            let Some((_, letter)) = self.letters.get_mut(seq) else { return false };
+            let has_text = letter.reads(body, self.chars, texts);
+            is_found |= has_text;
+            !has_text
+        });
+        is_found
     }
 
     /// Returns the messages, oldest first.
@@ -125,7 +143,7 @@ impl Conversation {
                 }
                 Event::MessageAcknowledged(said) => {
                     self.in_flight.acknowledge(&said.member, &said.ids);
-                    let note = said.note.as_ref().map(|note| beginning(note, self.chars));
+                    let note = said.note.as_ref().map(|note| shown_note(note, self.chars));
                     for id in &said.ids {
                         self.change(id, said.member.as_str(), |receipt| {
                             receipt.acknowledged(said.status, note.clone(), at);
@@ -133,7 +151,7 @@ impl Conversation {
                     }
                 }
                 Event::ThreadResolved(resolved) => {
-                    let summary = beginning(&resolved.summary, self.chars);
+                    let summary = shown_note(&resolved.summary, self.chars);
                     let end = ThreadEnd { by: resolved.by.to_string(), at, summary };
                     for first in &resolved.threads {
                         if let Some(letter) = self.letter(first) {
@@ -200,9 +218,9 @@ impl Conversation {
         is_wanted: &dyn Fn(&Letter) -> bool,
     ) {
         if is_wanted(&letter) {
-            let (text, lost) = texts.text_or_loss(body);
-            letter.text = text.map(|text| beginning(&text, self.chars));
-            letter.lost = lost;
+            if !letter.reads(body, self.chars, texts) {
+                self.unread.insert(letter.seq, (body.clone(), NextTry::soon()));
+            }
             self.add(id, letter);
         }
     }
@@ -216,6 +234,7 @@ impl Conversation {
             self.seqs.remove(&oldest);
             self.vague.remove(&seq);
             self.questions.remove(&seq);
+            self.unread.remove(&seq);
         }
     }
 

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::letter_receipt::{Receipt, ReceiptStatus};
-use crate::bus::event::{Addressees, MessageSent};
+use super::letter_receipt::{Receipt, ReceiptStatus, shown_note};
+use crate::bus::event::{Addressees, Body, MessageSent};
 use crate::bus::state::{Crossed, Message};
 use crate::domain::limits;
 use crate::domain::messaging::{
@@ -16,7 +16,7 @@ use crate::domain::messaging::{
 };
 use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::{beginning, one_line, quoted};
-use crate::view::{Moment, no_text};
+use crate::view::{Moment, Texts, no_text};
 
 /// A message.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -172,6 +172,14 @@ impl From<&Attachment> for LetterAttachment {
 }
 
 impl Letter {
+    /// Reads its text, or why that is lost. Says whether there is one.
+    pub(super) fn reads(&mut self, body: &Body, chars: usize, texts: &mut dyn Texts) -> bool {
+        let (text, lost) = texts.text_or_loss(body);
+        self.text = text.map(|text| beginning(&text, chars));
+        self.lost = lost;
+        self.text.is_some()
+    }
+
     /// Notes that a recipient has resolved the thread that it begins, maybe with better words than before.
     pub(super) fn is_resolved(&mut self, end: ThreadEnd) {
         let by = self.receipts.iter_mut().find(|receipt| receipt.member == end.by);
@@ -337,7 +345,7 @@ impl Letter {
         self.receipts.retain(|receipt| receipt.status != ReceiptStatus::Queued);
         let tag = self.to.split_once(':').map(|(tag, _)| tag.to_owned()).unwrap_or_default();
         for receipt in receipts {
-            let note = receipt.note.as_ref().map(|note| beginning(note, chars));
+            let note = receipt.note.as_ref().map(|note| shown_note(note, chars));
             self.receipt(&format!("{tag}:{}", receipt.name)).take_over(receipt.state, note, at);
         }
     }

@@ -6,8 +6,14 @@ use serde::Serialize;
 use crate::bus::state::Delivery;
 use crate::domain::limits;
 use crate::domain::messaging::{Acknowledgement, Audience, DeliveryMethod, StateElsewhere};
-use crate::domain::text::visible_letters::quoted;
+use crate::domain::text::visible_letters::{beginning, quoted, seen};
 use crate::view::Moment;
+
+/// Returns the beginning of a note, or of the summary of a thread, as one line. Like the receipt that its sender gets, it has `�` for each
+/// letter that acts on a terminal or deceives a reader.
+pub(in crate::view) fn shown_note(note: &str, most: usize) -> String {
+    beginning(&seen(note), most)
+}
 
 /// How far a message has come with one recipient.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

@@ -18,5 +18,6 @@ pub use self::conversation_fold::Conversation;
 pub use self::happening::{Happening, Happenings};
 pub(in crate::view) use self::in_flight::{Carried, InFlight};
 pub use self::letter::{Letter, LetterAttachment, SeenBy, ThreadEnd, UserQuestion};
+pub(in crate::view) use self::letter_receipt::shown_note;
 pub use self::letter_receipt::{Receipt, ReceiptStatus};
 pub use self::topic::Topic;

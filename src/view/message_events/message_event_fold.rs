@@ -10,7 +10,7 @@ use crate::domain::ids::MessageId;
 use crate::domain::messaging::{Author, ConflictStep, MessageKind};
 use crate::domain::name::Name;
 use crate::domain::text::visible_letters::beginning;
-use crate::view::events::{Carried, InFlight};
+use crate::view::events::{Carried, InFlight, shown_note};
 use crate::view::{Moment, Texts};
 
 /// The most characters of a preview and of a summary.
@@ -184,7 +184,7 @@ impl Telling<'_> {
     fn acknowledged(&self, said: &MessageAcknowledged, id: &MessageId) -> MessageEvent {
         MessageEvent {
             status: Some(said.status.as_str().to_owned()),
-            summary: said.note.as_ref().map(|note| beginning(note, PREVIEW)),
+            summary: said.note.as_ref().map(|note| shown_note(note, PREVIEW)),
             ..self.receipt(MessageEventKind::MessageAcknowledged, id, &said.member)
         }
     }
@@ -193,7 +193,7 @@ impl Telling<'_> {
         let of_thread = |thread: &MessageId| MessageEvent {
             conversation_id: Some(thread.to_string()),
             from: Some(EventParty::of(&resolved.by)),
-            summary: Some(beginning(&resolved.summary, PREVIEW)),
+            summary: Some(shown_note(&resolved.summary, PREVIEW)),
             ..self.event(MessageEventKind::ConversationResolved)
         };
         resolved.threads.iter().map(of_thread).collect()

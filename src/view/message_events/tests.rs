@@ -160,7 +160,7 @@ fn requests_acknowledgements_ends_of_threads_and_disagreements_are_told() {
             ids: vec![id(1)],
             member: name("ben"),
             status: Acknowledgement::Resolved,
-            note: Some("done".to_owned()),
+            note: Some("done\u{202e}".to_owned()),
         }),
         seen(1),
         Event::ThreadResolved(ThreadResolved {
@@ -203,7 +203,7 @@ fn requests_acknowledgements_ends_of_threads_and_disagreements_are_told() {
     assert_eq!(events[0].request_id, Some(RequestId::from_bits(9).to_string()));
     assert_eq!(
         (events[3].status.as_deref(), events[3].summary.as_deref()),
-        (Some("resolved"), Some("done"))
+        (Some("resolved"), Some("done\u{fffd}"))
     );
     let parties: Vec<_> = events[5].participants.iter().map(|one| one.name.as_str()).collect();
     assert_eq!((parties, events[5].topic.as_deref()), (vec!["ben", "ann"], Some("storage")));

@@ -6,8 +6,8 @@ use crate::domain::ids::{CallId, SessionId};
 use crate::domain::limits;
 use crate::domain::messaging::{Acknowledgement, DeliveryMethod, StateElsewhere};
 use crate::domain::name::Name;
-use crate::domain::text::visible_letters::beginning;
 use crate::view::Moment;
+use crate::view::events::shown_note;
 
 /// A call of a session, which carries messages.
 pub(super) type Carrier = (SessionId, CallId);
@@ -93,12 +93,12 @@ impl Recipients {
             Acknowledgement::Resolved => Progress::Resolved,
             Acknowledgement::Superseded => Progress::Superseded,
         };
-        recipient.step(status, at).note = note.map(|note| beginning(note, limits::PROMPT_CHARS));
+        recipient.step(status, at).note = note.map(|note| shown_note(note, limits::PROMPT_CHARS));
     }
 
     /// Notes that a recipient has resolved the thread. Its acknowledgement said so already, unless its summary is a better one.
     pub(super) fn resolved(&mut self, member: &str, summary: &str, at: Moment) {
-        let summary = Some(beginning(summary, limits::PROMPT_CHARS));
+        let summary = Some(shown_note(summary, limits::PROMPT_CHARS));
         let recipient = self.all.iter_mut().find(|recipient| recipient.member == member);
         if let Some(recipient) = recipient.filter(|one| one.says(Progress::Resolved, None))
             && !recipient.says(Progress::Resolved, summary.as_deref())
@@ -142,7 +142,7 @@ impl Recipients {
             StateElsewhere::Withdrawn => Progress::Withdrawn,
             StateElsewhere::Expired => Progress::Expired,
         };
-        let note = note.map(|note| beginning(note, limits::PROMPT_CHARS));
+        let note = note.map(|note| shown_note(note, limits::PROMPT_CHARS));
         if !recipient.says(status, note.as_deref()) {
             recipient.step(status, at).note = note;
         }

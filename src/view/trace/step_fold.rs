@@ -13,6 +13,7 @@ use crate::domain::messaging::{Author, ConflictEnd, ConflictStep};
 use crate::domain::name::Name;
 use crate::domain::text::visible_letters::beginning;
 use crate::view::Moment;
+use crate::view::events::shown_note;
 
 /// The steps of an exchange so far.
 #[derive(Clone, Debug, Default)]
@@ -175,7 +176,7 @@ fn of_thread(event: &Event, scope: &TraceScope, place: (u64, Moment)) -> Option<
             let thread = resolved.threads.iter().find(|thread| scope.thread() == Some(*thread))?;
             Some(TraceStep {
                 by: Some(resolved.by.to_string()),
-                why: Some(beginning(&resolved.summary, limits::PROMPT_CHARS)),
+                why: Some(shown_note(&resolved.summary, limits::PROMPT_CHARS)),
                 ..step(TraceStepKind::ThreadResolved, thread, place)
             })
         }

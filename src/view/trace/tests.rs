@@ -245,7 +245,7 @@ fn each_step_of_a_receipt_has_its_way_and_its_time() {
         ids: vec![id(1)],
         member: name("ben"),
         status: Acknowledgement::Acked,
-        note: Some("on\nit".to_owned()),
+        note: Some("on\nit\u{202e}".to_owned()),
     });
     let resolved = Event::MessageAcknowledged(MessageAcknowledged {
         ids: vec![id(1)],
@@ -270,7 +270,7 @@ fn each_step_of_a_receipt_has_its_way_and_its_time() {
         receipts(&trace),
         [
             "ben: stored, handed by steer after 1.0 s, unread again after 2.0 s, handed by pull after \
-          3.0 s, seen after 4.0 s, acked after 6.0 s: \"on it\", resolved after 7.0 s"
+          3.0 s, seen after 4.0 s, acked after 6.0 s: \"on it\u{fffd}\", resolved after 7.0 s"
         ]
     );
     assert_eq!(trace.nodes[0].receipts[0].status, Progress::Resolved);

@@ -51,7 +51,7 @@ fn gather(
             extra.calls = calls(bus);
             if let Some(task) = running_task(bus, name) {
                 extra.live = live(bus, &task);
-                extra.task = whole_task(bus, &task)?;
+                extra.task = whole_task(bus, &task);
             }
             if let Some(turn) = last_turn {
                 extra.live = live(bus, turn);
@@ -59,7 +59,7 @@ fn gather(
         }
         View::Task(id) => {
             if let Ok(id) = TaskId::parse(id) {
-                extra.task = whole_task(bus, &id)?;
+                extra.task = whole_task(bus, &id);
                 extra.turn = unlisted_turn(bus, &id)?;
                 extra.live = live(bus, &id);
             }

@@ -185,6 +185,7 @@ impl Reading {
         while open.history.is_behind(&open.bus) {
             is_new |= open.history.step(&mut open.bus).map_err(|error| state_of(&error))?;
         }
+        is_new |= open.history.read_again(&mut open.bus);
         let last = Arc::clone(&self.sender.borrow());
         let is_fresh = self.made.is_some_and(|made| made.elapsed() < wait_times::WINDOW_AGES);
         let has_same = last.board.as_ref().is_some_and(|board| board.seq == open.bus.seq());

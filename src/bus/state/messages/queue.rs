@@ -1,6 +1,7 @@
 //! Messages to a group that nobody is in yet: each waits under its address for the first who fits.
 //!
-//! It stays in the queue until somebody has seen it: if who got it dies before, it waits again, for the next who fits.
+//! It stays in the queue until somebody has seen it: if who got it dies before, it waits again, for the next who fits; if that one does not
+//! respond, the next who fits has it.
 
 use crate::bus::event::{Addressees, MessageSent};
 use crate::bus::state::event_place::At;
@@ -37,7 +38,8 @@ impl State {
                 None => true,
                 // What is in flight is unread again first.
                 Some((name, Delivery::Unread { .. })) => {
-                    self.live(name).is_none() || self.is_for_another(message, name)
+                    let is_away = self.live(name).is_none_or(|holder| holder.hung);
+                    is_away || self.is_for_another(message, name)
                 }
                 Some(_) => false,
             };

@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &TaskArguments) -> Result<(), Failure> {
         return follow(&mut bus, &arguments.id, &bell);
     }
     let now = Moment(bus.now().wall_ms);
-    let lines = if let Some(task) = whole_task(&mut bus, &arguments.id)? {
+    let lines = if let Some(task) = whole_task(&mut bus, &arguments.id) {
         if arguments.place.json {
             print_json(&task);
             return Ok(());

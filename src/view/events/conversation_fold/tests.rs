@@ -220,6 +220,24 @@ fn a_recipient_says_what_has_become_of_a_message_and_no_late_proof_takes_that_ba
 }
 
 #[test]
+fn a_note_and_a_summary_mark_what_acts_on_a_terminal_as_the_receipt_of_the_sender_does() {
+    let words = "a\u{202e}b\n\u{7}";
+    let said = Event::MessageAcknowledged(MessageAcknowledged {
+        ids: vec![id(1)],
+        member: name("bob"),
+        status: Acknowledgement::Resolved,
+        note: Some(words.to_owned()),
+    });
+    let resolved =
+        ThreadResolved { threads: vec![id(1)], by: name("bob"), summary: words.to_owned() };
+    let conversation =
+        folded(9, vec![sent(1, &["bob"], "x"), said, Event::ThreadResolved(resolved)]);
+    let letter = conversation.letters().next().unwrap();
+    assert_eq!(letter.receipts[0].note.as_deref(), Some("a\u{fffd}b \u{fffd}"));
+    assert_eq!(letter.resolved.as_ref().unwrap().summary, "a\u{fffd}b \u{fffd}");
+}
+
+#[test]
 fn who_resolves_a_thread_in_better_words_has_these_in_its_receipt() {
     let said = |status, note: &str| {
         let (ids, member) = (vec![id(1)], name("bob"));
@@ -264,6 +282,49 @@ fn a_long_text_that_is_lost_says_why_and_shows_nothing() {
     let letter = conversation.letters().next().unwrap();
     assert_eq!((&letter.text, letter.lost.as_deref()), (&None, Some("it is damaged")));
     assert_eq!(letter.quoted_text(9), "(its text cannot be shown: it is damaged)");
+}
+
+#[test]
+fn a_text_that_could_not_be_read_is_shown_once_it_can() {
+    struct Mended {
+        reads: usize,
+        is_whole: bool,
+    }
+    impl Texts for Mended {
+        fn text(&mut self, _: BodyRef) -> Option<String> {
+            None
+        }
+        fn long_text(&mut self, _: &Body) -> LongText {
+            self.reads += 1;
+            let there = if self.is_whole { Ok("hello") } else { Err("it is damaged") };
+            there.map_or_else(
+                |why| LongText::Changed(why.to_owned()),
+                |text| LongText::Whole(text.to_owned()),
+            )
+        }
+    }
+    let body = Body::Blob { id: uuid::Uuid::nil(), bytes: 9, sha256: None };
+    let plain = MessageSent::plain(id(1), name("ann"), Audience::All, "x");
+    let event = Event::MessageSent(MessageSent { body, ..plain });
+    let mut texts = Mended { reads: 0, is_whole: false };
+    let mut conversation = Conversation::new(1, 50);
+    conversation.take(&crate::view::tests::entry(1, event), &State::default(), &mut texts);
+    let mut other = conversation.clone();
+    for _ in 0..1_000 {
+        assert!(!conversation.read_again(&mut texts));
+    }
+    assert!(texts.reads < 20, "{} reads in 1,000 looks", texts.reads);
+    texts.is_whole = true;
+    assert!(other.read_again(&mut texts), "the next look reads it");
+    let letter = other.letters().next().unwrap();
+    assert_eq!((letter.text.as_deref(), &letter.lost), (Some("hello"), &None));
+    let reads = texts.reads;
+    assert!(!other.read_again(&mut texts) && texts.reads == reads, "it is read once");
+    // A message that is forgotten takes its text along.
+    let later = crate::view::tests::entry(2, sent(2, &["bob"], "y"));
+    conversation.take(&later, &State::default(), &mut texts);
+    assert!((0..300).all(|_| !conversation.read_again(&mut texts)));
+    assert_eq!(texts.reads, reads);
 }
 
 #[test]

@@ -42,6 +42,7 @@ pub(in crate::web::api) struct AgentMessage {
     /// What it is for: a signal of the team.
     action: Option<String>,
     /// What kind of message it is, as its other fields say too. A `stream` without an action is `report_progress`.
+    #[serde(default, deserialize_with = "json_object::maybe_word")]
     r#type: Option<MessageType>,
     /// At most 8.
     #[serde(default, deserialize_with = "json_object::several")]
@@ -92,7 +93,7 @@ struct AgentAttachment {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct MessageMetadata {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json_object::maybe_word")]
     priority: Option<HowUrgent>,
     /// Whether an answer is awaited.
     #[serde(default)]

@@ -13,6 +13,7 @@ use crate::bus::Membership;
 use crate::bus::rules::Refusal;
 use crate::domain::ids::{MessageId, RequestId};
 use crate::domain::messaging::{MessageKind, Priority, RequestStatus, Urgency};
+use crate::web::api::json_object;
 use crate::web::api::read_request::Given;
 use crate::web::api::writing::{
     ClaimedRequest, NewAcknowledgement, NewMessage, NewRequest, acknowledged, as_member,
@@ -29,6 +30,7 @@ const DONE: &str = "done";
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::web::api) struct NewSignal {
+    #[serde(deserialize_with = "json_object::word")]
     signal_type: SignalType,
     /// At most 1 MiB.
     content: String,

@@ -12,6 +12,7 @@ use crate::bus::Bus;
 use crate::bus::rules::{ClaimUpdate, Operation, Refusal};
 use crate::domain::ids::RequestId;
 use crate::domain::member::Label;
+use crate::web::api::json_object;
 use crate::web::api::read_request::{Given, GivenNothing, Named};
 use crate::web::problem::Problem;
 use crate::web::programs::Program;
@@ -21,6 +22,7 @@ use crate::web::server_state::ServerState;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::web::api) struct NewClaimUpdate {
+    #[serde(deserialize_with = "json_object::word")]
     action: ClaimAction,
     /// Of `hand_over`: the next owner.
     to: Option<String>,

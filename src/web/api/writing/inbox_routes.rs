@@ -16,6 +16,7 @@ use crate::domain::ids::{CallId, MessageId};
 use crate::domain::limits;
 use crate::domain::messaging::{Acknowledgement, DeliveryMethod, Group};
 use crate::sys::random_ids;
+use crate::web::api::json_object;
 use crate::web::api::read_request::{Asked, GivenOrNot, Named, limit_in_words, wrong_query};
 use crate::web::problem::Problem;
 use crate::web::programs::Program;
@@ -59,6 +60,7 @@ pub(in crate::web::api) struct Acknowledged {
 #[serde(deny_unknown_fields)]
 pub(in crate::web::api) struct NewAcknowledgement {
     /// `acked` if it is missing.
+    #[serde(default, deserialize_with = "json_object::maybe_word")]
     status: Option<AckStatus>,
     /// For its sender; at most 2,000 bytes. With `resolved`, of the first message of a thread, it resolves the thread, as its summary.
     note: Option<String>,

@@ -37,6 +37,7 @@ pub(in crate::web::api) struct NewMessage {
     /// The message that it answers, or the request.
     pub(in crate::web::api) reply_to: Option<String>,
     /// High and urgent interrupt a member at work.
+    #[serde(default, deserialize_with = "json_object::maybe_word")]
     pub(in crate::web::api) priority: Option<HowUrgent>,
     /// 0 to 1, instead of `priority`.
     pub(in crate::web::api) urgency: Option<f64>,

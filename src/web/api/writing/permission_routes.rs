@@ -13,6 +13,7 @@ use crate::domain::ids::PermissionId;
 use crate::domain::permission::Decision;
 use crate::web::acts::{ActEnd, ActError};
 use crate::web::api::check_caller::check_key_again;
+use crate::web::api::json_object;
 use crate::web::api::read_answers::no_answer;
 use crate::web::api::read_request::{Given, Named};
 use crate::web::problem::Problem;
@@ -23,6 +24,7 @@ use crate::web::server_state::ServerState;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::web::api) struct PermissionAnswer {
+    #[serde(deserialize_with = "json_object::word")]
     decision: Answer,
 }
 

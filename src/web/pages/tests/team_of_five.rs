@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::bus::state::State;
-use crate::domain::task::result::{Money, Usage};
+use crate::domain::task::result::{LostTexts, Money, Usage};
 use crate::domain::text::exactly::exactly;
 use crate::domain::time::{Now, Tick};
 use crate::domain::workflow::StepStatus;
@@ -434,6 +434,7 @@ pub(super) fn extra() -> Extra {
             whole_error: None,
             output: Some(output.to_owned()),
             details: None,
+            lost: LostTexts::default(),
         }),
         live: Arc::new(vec![
             line(LiveKind::Thought, "The part about clocks needs a second look."),

@@ -10,7 +10,7 @@ use crate::domain::text::visible_letters::{beginning, one_line, quoted, seen};
 use crate::domain::workflow::laid_out;
 use crate::reader::{UnlistedTurn, WholeTask};
 use crate::team::FileDiff;
-use crate::view::{LiveKind, LiveLine, Moment, Spent, StatusLook, span};
+use crate::view::{LiveKind, LiveLine, Moment, Spent, StatusLook, no_text, span};
 use crate::web::pages::page_body::{Body, Part};
 use crate::web::pages::parts::{
     cancel_form, clock, mark, member_link, shown_text, task_table, workflow_link,
@@ -64,7 +64,10 @@ pub(in crate::web::pages) fn task(
         Part::fixed(
             "prompt",
             texts(
-                whole_prompt(task).as_deref().or(task.row.prompt.as_deref()),
+                whole_prompt(task)
+                    .or_else(|| lost(task.lost.prompt.as_ref()))
+                    .or_else(|| task.row.prompt.clone())
+                    .as_deref(),
                 "prompt",
                 "Its prompt",
             ),
@@ -72,7 +75,15 @@ pub(in crate::web::pages) fn task(
         Part::live("live", live_words(&input.extra.live)),
         Part::live(
             "output",
-            texts(task.output.as_deref().filter(|_| is_over), "output", "Its result"),
+            texts(
+                task.output
+                    .clone()
+                    .or_else(|| lost(task.lost.output.as_ref()))
+                    .filter(|_| is_over)
+                    .as_deref(),
+                "output",
+                "Its result",
+            ),
         ),
         Part::live("diffs", diffs(input.extra)),
     ];
@@ -120,6 +131,11 @@ pub(in crate::web::pages) fn whole_prompt(task: &WholeTask) -> Option<String> {
     task.whole_prompt.as_deref().map(laid_out)
 }
 
+/// Says in the place of a text why it is lost.
+fn lost(why: Option<&String>) -> Option<String> {
+    why.map(|why| no_text(Some(why)))
+}
+
 fn error(task: &WholeTask) -> Markup {
     let words = task.whole_error.as_deref().or(task.row.error.as_deref());
     let heading = if task.row.status == "failed" { "Why it failed" } else { "Why it ended" };
@@ -164,6 +180,9 @@ fn files(task: &WholeTask) -> Markup {
     let failed = details.map(|details| details.failed_calls.as_slice()).unwrap_or_default();
     html! {
         div id="files" {
+            @if let Some(why) = lost(task.lost.details.as_ref()) {
+                section.sheet aria-labelledby="lost-heading" { h2 id="lost-heading" { "Changed files and failed calls" } p.body { (why) } }
+            }
             @if !files.is_empty() {
                 section.sheet aria-labelledby="files-heading" {
                     h2 id="files-heading" { (counted(files.len(), "changed file")) }

@@ -269,6 +269,44 @@ fn what_may_wait_waits_while_the_only_one_who_fits_does_not_respond() {
 }
 
 #[test]
+fn what_waited_goes_once_to_the_next_who_fits_while_who_got_it_does_not_respond() {
+    let mut world = World::new();
+    let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
+    let id = world.send_with(a, "#news", queue());
+    world.ask(b, Operation::FollowTopic(Label::parse("news").unwrap()));
+    world.due();
+    world.ask(None, Operation::Hung(vec![b], 1_000));
+    world.due();
+    assert_eq!(world.unread("b"), std::slice::from_ref(&id), "nobody else fits");
+    world.ask(c, Operation::FollowTopic(Label::parse("news").unwrap()));
+    world.due();
+    assert_eq!((world.unread("b"), world.unread("c")), (Vec::new(), vec![id.clone()]));
+    world.ask(None, Operation::Back(vec![b]));
+    assert_eq!(world.due(), [], "it has passed on");
+    assert_eq!((world.unread("b"), world.unread("c")), (Vec::new(), vec![id.clone()]));
+    // Whoever had it still answers it.
+    let answer = world.ask(b, sending_with("a", Envelope::default(), Some(&id)));
+    assert_eq!(sent(&answer).reply_to, Some(id));
+}
+
+#[test]
+fn what_a_hung_member_has_in_flight_stays_with_it_until_that_is_given_up() {
+    let mut world = World::new();
+    let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
+    let id = world.send_with(a, "#news", queue());
+    world.ask(b, Operation::FollowTopic(Label::parse("news").unwrap()));
+    world.due();
+    let (call, _) = world.take(b);
+    world.ask(None, Operation::Hung(vec![b], 1_000));
+    world.ask(c, Operation::FollowTopic(Label::parse("news").unwrap()));
+    world.due();
+    assert_eq!(world.unread("c"), [], "it may have been shown");
+    world.settle(b, call, false);
+    world.due();
+    assert_eq!((world.unread("b"), world.unread("c")), (Vec::new(), vec![id]));
+}
+
+#[test]
 fn what_waited_waits_again_for_a_month_if_nobody_else_fits_and_a_returning_name_has_it() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));

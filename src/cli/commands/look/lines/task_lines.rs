@@ -5,7 +5,7 @@ use crate::domain::task::result::Details;
 use crate::domain::text::visible_letters::{beginning, quoted};
 use crate::domain::workflow::laid_out;
 use crate::reader::{UnlistedTurn, WholeTask};
-use crate::view::{Moment, span};
+use crate::view::{Moment, no_text, span};
 
 /// The most characters of a path, a title or an error of a call.
 const SHOWN: usize = 200;
@@ -35,10 +35,14 @@ pub(in crate::cli::commands) fn of(task: &WholeTask, now: Moment) -> Vec<String>
     head.extend(row.usage.as_ref().map(crate::view::Spent::in_words));
     lines.push(head.join(", "));
     text(&mut lines, "Error", task.whole_error.as_deref());
-    let prompt = task.whole_prompt.as_deref().map(laid_out);
+    let lost = |why: Option<&String>| why.map(|why| no_text(Some(why)));
+    let prompt =
+        task.whole_prompt.as_deref().map(laid_out).or_else(|| lost(task.lost.prompt.as_ref()));
     text(&mut lines, "Prompt", prompt.as_deref());
     let heading = if row.ended_at.is_some() { "Result" } else { "So far" };
-    text(&mut lines, heading, task.output.as_deref());
+    let output = task.output.clone().or_else(|| lost(task.lost.output.as_ref()));
+    text(&mut lines, heading, output.as_deref());
+    text(&mut lines, "Files and failed calls", lost(task.lost.details.as_ref()).as_deref());
     if let Some(details) = &task.details {
         lists(&mut lines, details);
     }

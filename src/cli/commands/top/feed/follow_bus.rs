@@ -215,6 +215,10 @@ impl Reader {
                 }
                 seq = Some(bus.seq());
                 times.made_board(now);
+                if history.read_again(bus) {
+                    news.letters = history.letters();
+                    is_new = true;
+                }
             }
             if history.is_behind(bus) && history.step(bus)? && !history.is_behind(bus) {
                 news.letters = history.letters();

@@ -56,9 +56,8 @@ fn task(bus: &mut Follower, id: &str) -> Arc<Vec<String>> {
     let now = Moment(bus.now().wall_ms);
     let read = TaskId::parse(id).ok().map(|id| (whole_task(bus, &id), id));
     let lines = match read {
-        Some((Ok(Some(task)), _)) => task_lines::of(&task, now),
-        Some((Ok(None), id)) => vec![no_such_task(&id)],
-        Some((Err(error), _)) => vec![error.to_string()],
+        Some((Some(task), _)) => task_lines::of(&task, now),
+        Some((None, id)) => vec![no_such_task(&id)],
         None => Vec::new(),
     };
     let lines = lines.iter().flat_map(|line| {
