@@ -5,6 +5,7 @@ use crate::bus::storage::LogError;
 use crate::bus::storage::file::StoredTexts;
 use crate::domain::ids::TaskId;
 use crate::domain::limits;
+use crate::domain::text::visible_letters::beginning;
 use crate::view::{LongText, Texts};
 
 /// The texts of a log, for the read model: one that cannot be read is missing.
@@ -13,6 +14,11 @@ pub struct LogTexts<'a>(pub StoredTexts<'a>);
 impl Texts for LogTexts<'_> {
     fn text(&mut self, body: BodyRef) -> Option<String> {
         self.0.text(body).inspect_err(missed).ok()
+    }
+
+    fn first_of_request(&mut self, request: BodyRef, most: usize) -> Option<String> {
+        let texts = self.0.request(request).inspect_err(missed).ok()?;
+        Some(beginning(&texts.description, most))
     }
 
     fn long_text(&mut self, body: &Body) -> LongText {

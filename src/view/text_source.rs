@@ -55,6 +55,11 @@ pub trait Texts {
     fn first_of_prompt(&mut self, prompt: BodyRef, most: usize) -> Option<String> {
         self.text(prompt).map(|text| beginning(&own_words(&text), most))
     }
+
+    /// Returns the beginning of the description of a request as one line, without its context.
+    fn first_of_request(&mut self, request: BodyRef, most: usize) -> Option<String> {
+        self.first_words(request, most)
+    }
 }
 
 /// What is in the place of a long text.
@@ -165,10 +170,14 @@ impl Texts for KnownTexts<'_> {
     fn first_of_prompt(&mut self, prompt: BodyRef, most: usize) -> Option<String> {
         self.once((prompt, most), |texts| texts.first_of_prompt(prompt, most))
     }
+
+    fn first_of_request(&mut self, request: BodyRef, most: usize) -> Option<String> {
+        self.once((request, most), |texts| texts.first_of_request(request, most))
+    }
 }
 
 impl KnownTexts<'_> {
-    /// Reads the beginning of a text, unless it was read before. A text is a prompt or none, so both ways to read it are never mixed.
+    /// Reads the beginning of a text, unless it was read before. A text is a prompt, a request or neither, so the ways to read it are never mixed.
     fn once(
         &mut self,
         (body, most): (BodyRef, usize),

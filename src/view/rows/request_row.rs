@@ -50,7 +50,7 @@ impl RequestRow {
             from: request.from.to_string(),
             to: request.only.as_ref().map(ToString::to_string),
             status: request.status.as_str().to_owned(),
-            description: texts.first_words(request.body, limits::PROMPT_CHARS),
+            description: texts.first_of_request(request.body, limits::PROMPT_CHARS),
             opened_at: Moment(request.opened_ms),
             owner: owner.map(|owner| owner.by.to_string()),
             lease_ends_at: state.lease_ends_ms(request, now).map(Moment),

@@ -33,7 +33,7 @@ pub(crate) struct Input {
 pub(crate) struct Output {
     /// What to wait for.
     request_id: String,
-    /// open; of a duplicate, what it is by now.
+    /// open; of one that you have asked for before, what it is by now.
     status: &'static str,
     /// Whether you have just opened the same, so that this is that request.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,7 +78,7 @@ impl Tool for RequestTask {
         let status = caller.bus().look(|state| state.request(&opened.id).map(|one| one.status));
         Ok(Output {
             request_id: opened.id.into(),
-            status: status.filter(|_| opened.is_double).unwrap_or(RequestStatus::Open).as_str(),
+            status: status.unwrap_or(RequestStatus::Open).as_str(),
             duplicate: opened.is_double.then_some(true),
             note,
         })

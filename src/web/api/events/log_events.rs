@@ -15,6 +15,9 @@ use crate::view::{Happening, Happenings, LostMessages, MessageEvent, MessageEven
 /// How many entries are read at a time: whoever else asks the bus waits no longer than this takes.
 const ENTRIES: usize = 256;
 
+/// How many entries before the first that is told are read: the words about a receipt need its delivery, whose proof may come minutes later.
+const BEFORE: u64 = 8_192;
+
 /// Says what the entries of a log mean, under names of its own.
 pub(super) trait Telling: Default + Send + 'static {
     /// One thing that it says.
@@ -98,9 +101,8 @@ impl<T: Telling> LogEvents<T> {
         let parts = bus.parts()?;
         let mut first = 0;
         for (index, part) in parts.iter().enumerate().rev() {
-            if first_seq(bus, *part)?.is_some_and(|first| first <= seen + 1) {
-                // The words about a receipt need its delivery, so one part more is read.
-                first = index.saturating_sub(1);
+            if first_seq(bus, *part)?.is_some_and(|first| first.saturating_add(BEFORE) <= seen + 1) {
+                first = index;
                 break;
             }
         }

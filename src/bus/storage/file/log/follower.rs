@@ -16,7 +16,9 @@ use crate::bus::storage::file::{
     FileLog, Listening, Options, Origin, Proof, TRANSCRIPTS, long_texts, presence_files,
     transcript_name, wakeup_files,
 };
-use crate::bus::storage::stored_text::{read_body, read_details, read_text};
+use crate::bus::storage::stored_text::{
+    RequestTexts, read_body, read_details, read_request, read_text,
+};
 use crate::bus::storage::{Log as _, LogError, LogPosition, OnWakeup, Presence, Replica};
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::member::Host;
@@ -199,6 +201,11 @@ impl StoredTexts<'_> {
     /// Reads the text behind a header.
     pub fn text(&mut self, body: BodyRef) -> Result<String, LogError> {
         read_text(self.log, body)
+    }
+
+    /// Reads the texts of a request.
+    pub fn request(&mut self, request: BodyRef) -> Result<RequestTexts, LogError> {
+        read_request(self.log, request)
     }
 
     /// Reads a text of an event.
