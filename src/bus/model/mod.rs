@@ -2,12 +2,14 @@
 //! processes return. After each append the state must agree with a ledger, which follows the messages and requests from the events
 //! alone.
 //!
-//! `PROPTEST_CASES` sets the number of runs.
+//! It runs on a log in memory, and on several hosts with a server between them. `PROPTEST_CASES` sets the number of runs in memory,
+//! `BRIDGE_MODEL_CASES` of those with a server, and `BRIDGE_MODEL_SEED` the seed of these, which each run prints.
 
 mod asked_request;
 mod check_requests;
 mod claim_race;
 mod consistent_state;
+mod engines;
 mod garbage;
 mod odd_events;
 mod odd_placements;

@@ -1,10 +1,9 @@
-//! The world of the model: several logs on one store, a clock, and all sessions that ever joined.
-
-use std::sync::{Arc, Mutex};
+//! The world of the model: several processes on one log, a clock, and all sessions that ever joined.
 
 use proptest::sample::Index;
 use uuid::Uuid;
 
+use super::engines::{Engine, Process};
 use super::ledger::Ledger;
 use super::model_inputs::{
     choose, claim_update, ending, group, lane, name, one_of_few_texts, opening, says, sending,
@@ -18,27 +17,22 @@ use crate::bus::replica::Replica;
 use crate::bus::rules::{
     Broken, Command, DeadSession, NameChoice, NewMember, Operation, Pick, Refusal,
 };
-use crate::bus::shared::append_command;
 use crate::bus::state::State;
-use crate::bus::storage::in_memory::{MemoryLog, Store};
-use crate::bus::storage::{Appended, Log};
 use crate::domain::ids::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::{Departure, Label, MemberKind};
 use crate::domain::messaging::{Acknowledgement, DeliveryMethod, Priority};
 use crate::domain::task::TaskStatus;
-use crate::domain::time::{Now, Tick};
 
-/// Processes on the store.
+/// Processes on the log.
 const HANDLES: usize = 3;
 
 /// The most appends that overdue work may take.
 const ENDLESS: usize = 2_000;
 
 pub(super) struct World {
-    store: Store,
-    now: Arc<Mutex<Now>>,
-    handles: Vec<(MemoryLog, Replica)>,
+    engine: Box<dyn Engine>,
+    handles: Vec<Box<dyn Process>>,
     ledger: Ledger,
     ids: u128,
     /// All sessions, ended ones too.
@@ -54,15 +48,10 @@ pub(super) struct World {
 }
 
 impl World {
-    pub(super) fn new() -> Self {
-        let tick = Tick { boot: 1, ms: 1 };
-        let now = Arc::new(Mutex::new(Now { wall_ms: 0, tick }));
-        let clock = Arc::clone(&now);
-        let store = Store::new(Arc::new(move || *clock.lock().unwrap()));
-        let handles = (0..HANDLES).map(|_| opened(&store)).collect();
+    pub(super) fn new(engine: Box<dyn Engine>) -> Self {
+        let handles = (0..HANDLES).map(|number| engine.open(number)).collect();
         Self {
-            store,
-            now,
+            engine,
             handles,
             ledger: Ledger::default(),
             ids: 0,
@@ -80,13 +69,9 @@ impl World {
     pub(super) fn take_step(&mut self, handle: usize, step: &ModelStep) {
         match step {
             ModelStep::Due => drop(self.ask(handle, None, Operation::Due)),
-            ModelStep::Pass(ms) => self.now.lock().unwrap().tick.ms += ms,
-            ModelStep::Boot => {
-                let mut now = self.now.lock().unwrap();
-                now.tick.boot += 1;
-                now.tick.ms = 1;
-            }
-            ModelStep::Reopen => self.handles[handle] = opened(&self.store),
+            ModelStep::Pass(ms) => self.engine.let_pass(*ms),
+            ModelStep::Boot => self.handles[handle].boot(),
+            ModelStep::Reopen => self.handles[handle] = self.engine.open(handle),
             ModelStep::Again => {
                 if let Some(last) = self.last.clone() {
                     let again = self.run(handle, &last);
@@ -120,7 +105,7 @@ impl World {
                 drop(self.ask(handle, None, Operation::Back(back)));
             }
             ModelStep::Comes(which, how) => {
-                let state = &self.handles[handle].1.state;
+                let state = &self.handles[handle].replica().state;
                 let comes = self.neighbour.comes(state, &self.messages, which, *how);
                 drop(comes.map(|comes| self.ask(handle, None, comes)));
             }
@@ -409,23 +394,17 @@ impl World {
     }
 
     fn run(&mut self, handle: usize, command: &Command) -> Result<Vec<Event>, Refusal> {
-        let (log, replica) = &mut self.handles[handle];
-        let appended = match append_command(log, replica, command) {
+        let appended = match self.handles[handle].append(command) {
             Err(BusError::Refused(refusal)) => return Err(refusal),
             appended => appended.unwrap(),
         };
-        match appended {
-            Appended::Refused | Appended::Nothing => Ok(Vec::new()),
-            Appended::Contended => panic!("no other process writes now"),
-            Appended::Written(entry) => {
-                assert!(!entry.events.is_empty());
-                assert_eq!(entry.id, command.id, "a small team needs one append");
-                self.ledger.enter(&entry);
-                self.ledger.check(&replica.state);
-                self.remember(&entry.events);
-                Ok(entry.events)
-            }
-        }
+        let Some(entry) = appended else { return Ok(Vec::new()) };
+        assert!(!entry.events.is_empty());
+        assert_eq!(entry.id, command.id, "a small team needs one append");
+        self.ledger.enter(&entry);
+        self.ledger.check(&self.handles[handle].replica().state);
+        self.remember(&entry.events);
+        Ok(entry.events)
     }
 
     fn remember(&mut self, events: &[Event]) {
@@ -443,17 +422,18 @@ impl World {
     }
 
     fn newest(&self) -> &Replica {
-        let replicas = self.handles.iter().map(|(_, replica)| replica);
+        let replicas = self.handles.iter().map(|process| process.replica());
         replicas.max_by_key(|replica| replica.next_seq).expect("there are handles")
     }
 
     /// Checks that all processes agree with one that reads the whole log, and with one that loads a snapshot.
     pub(super) fn check_replicas(&mut self) {
-        let (_, fresh) = opened(&self.store);
-        for (log, replica) in &mut self.handles {
-            log.catch_up(replica).unwrap();
-            assert_eq!(replica.state, fresh.state);
-            assert_eq!(replica.next_seq, fresh.next_seq);
+        let newcomer = self.engine.open_anew();
+        let fresh = newcomer.replica();
+        for process in &mut self.handles {
+            process.catch_up();
+            assert_eq!(process.replica().state, fresh.state);
+            assert_eq!(process.replica().next_seq, fresh.next_seq);
         }
         let snapshot = serde_json::to_vec(&fresh.state).unwrap();
         let mut loaded: State = serde_json::from_slice(&snapshot).unwrap();
@@ -469,29 +449,15 @@ impl World {
     pub(super) fn let_all_time_pass(&mut self) {
         let _ = self.ask(0, None, self.reaping());
         for _ in 0..ENDLESS {
-            let (log, replica) = &mut self.handles[0];
-            log.catch_up(replica).unwrap();
-            {
-                let mut now = self.now.lock().unwrap();
-                now.tick.boot = replica.state.boot;
-                let Some(due_ms) = replica.state.earliest_due_ms(*now) else {
-                    assert!(replica.state.awaited.is_empty(), "an answer is awaited for ever");
-                    assert!(replica.state.outbox().is_empty(), "a message is on its way for ever");
-                    return;
-                };
-                let left_ms = due_ms.saturating_sub(now.tick.ms);
-                now.tick.ms += left_ms;
-                now.wall_ms = now.wall_ms.saturating_add_unsigned(left_ms);
+            if !self.engine.let_pass_until_due(&mut *self.handles[0]) {
+                let state = &self.handles[0].replica().state;
+                assert!(state.awaited.is_empty(), "an answer is awaited for ever");
+                assert!(state.outbox().is_empty(), "a message is on its way for ever");
+                return;
             }
             let events = self.ask(0, None, Operation::Due).unwrap();
             assert!(!events.is_empty(), "something stays due");
         }
         panic!("overdue work never comes to an end");
     }
-}
-
-fn opened(store: &Store) -> (MemoryLog, Replica) {
-    let mut log = store.log();
-    let replica = log.open().unwrap();
-    (log, replica)
 }

@@ -10,3 +10,5 @@ mod hosted_steps;
 mod other_host;
 mod shared_demo;
 mod two_machines;
+#[cfg(target_os = "linux")]
+mod wrong_clocks;

@@ -3,7 +3,7 @@
 //!
 //! The run is small. `BRIDGE_CHAOS=large` has 10 hosts with 10 agents each, links that are cut for up to a minute and some 50 deaths of the
 //! server, and takes an hour; `BRIDGE_CHAOS_HOSTS`, `_AGENTS`, `_ROUNDS` and `_FAULTS` set other numbers. `BRIDGE_CHAOS_SEED` repeats the
-//! choices of a run, but not its timing.
+//! choices of a run, but not its timing. The clocks of the hosts are an hour apart, where the tests can set them so.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -21,6 +21,7 @@ use super::claim_history::{Claim, Moment, Outcome, Sent, disorder, violation};
 use super::two_machines::command;
 use crate::support::chance::Chance;
 use crate::support::server_link::Link;
+use crate::support::wrong_clock::WrongClock;
 use crate::support::{DEADLINE, Stage, postgres_server, until};
 
 /// A process that the agent has started writes the time, again and again, into a file that is named after the agent's session.
@@ -39,8 +40,11 @@ const PROFILE: &str = r#"
 [agents.scripted]
 command = "$self"
 args = ["scripted-agent"]
-env_pass = ["BRIDGE_SCRIPT"]
+env_pass = ["BRIDGE_SCRIPT", "LD_PRELOAD"]
 "#;
+
+/// By how many seconds the clocks of hosts are ahead, in turn.
+const AHEAD_S: [i64; 3] = [0, 3_600, -3_600];
 
 /// A call takes no longer, whatever the server does.
 const CALL: Duration = Duration::from_secs(40);
@@ -115,6 +119,7 @@ struct Host {
     number: usize,
     stage: Stage,
     link: Link,
+    clock: Option<WrongClock>,
     lives: AtomicUsize,
 }
 
@@ -171,10 +176,25 @@ impl Program {
 
 impl Host {
     fn new(number: usize, server: &postgres_server::TestServer) -> Self {
+        let ahead_s = AHEAD_S[number % AHEAD_S.len()];
+        let clock = if ahead_s == 0 { None } else { WrongClock::set(ahead_s) };
+        if clock.is_none() && ahead_s != 0 {
+            println!("host {number} has the true time: no C compiler is installed");
+        }
         let stage = Stage::new(SCRIPT).with_profiles(&format!("{NO_HASTE}{PROFILE}"));
+        let stage = match &clock {
+            Some(clock) => stage.with_variable(clock.variable().0, clock.variable().1),
+            None => stage,
+        };
         let link = Link::to(server.directory());
         command(&stage, &["bus", "init", &link.address(), "--team", "chaos"]);
-        Self { number, stage, link, lives: AtomicUsize::new(0) }
+        Self { number, stage, link, clock, lives: AtomicUsize::new(0) }
+    }
+
+    /// Returns the last times that the processes of its agents have written, by the agent's session and by the true clock.
+    fn last_ticks(&self) -> Vec<(String, Moment)> {
+        let ahead_ms = self.clock.as_ref().map_or(0, |clock| clock.ahead_s * 1_000);
+        ticks(&self.stage).into_iter().map(|(agent, last)| (agent, last - ahead_ms)).collect()
     }
 
     /// Kills all processes that the machine's clients have started.
@@ -336,7 +356,7 @@ impl Sessions {
     }
 }
 
-/// Returns the last times that the processes of agents have written, by the agent's session.
+/// Returns the last times that the processes of agents have written, by the agent's session and by the clock of their machine.
 fn ticks(stage: &Stage) -> BTreeMap<String, Moment> {
     let files = std::fs::read_dir(stage.home()).unwrap().flatten();
     let of_agent = |file: std::fs::DirEntry| {
@@ -357,6 +377,7 @@ async fn nothing_is_lost_or_done_twice_while_hosts_links_and_the_server_break() 
     let size = Size::of_run();
     let drawn = random_ids::session().0.as_u64_pair().1;
     let seed = std::env::var("BRIDGE_CHAOS_SEED").map_or(drawn, |seed| seed.parse().unwrap()) | 1;
+    let begun_ms = clock::now().wall_ms;
     println!("BRIDGE_CHAOS_SEED={seed}");
     let home = Stage::new("").with_profiles(NO_HASTE);
     command(&home, &["bus", "init", &server.address(), "--team", "chaos"]);
@@ -404,7 +425,7 @@ async fn nothing_is_lost_or_done_twice_while_hosts_links_and_the_server_break() 
         let texts = messages.iter().filter_map(|message| message["content"].as_str());
         read.extend(texts.map(ToOwned::to_owned));
     }
-    let last_ticks: Vec<_> = hosts.iter().flat_map(|host| ticks(&host.stage)).collect();
+    let last_ticks: Vec<_> = hosts.iter().flat_map(Host::last_ticks).collect();
     until("all agents have ended, as this machine knows it", || {
         let sessions = Sessions::of(&home);
         last_ticks.iter().all(|(agent, _)| sessions.end_of(agent).is_some())
@@ -424,6 +445,8 @@ async fn nothing_is_lost_or_done_twice_while_hosts_links_and_the_server_break() 
         let ended = sessions.end_of(agent);
         let is_in_time = ended.is_some_and(|ended| *last_tick <= ended);
         assert!(is_in_time, "{agent} worked until {last_tick}, and ended at {ended:?}");
+        let is_by_true_clock = (begun_ms..=clock::now().wall_ms).contains(last_tick);
+        assert!(is_by_true_clock, "{agent} wrote {last_tick} by the clock of its machine");
     }
     let agents = last_ticks.len();
     println!("{agents} agents, none of which worked after its end");

@@ -16,6 +16,8 @@ pub(crate) mod schema_check;
 pub(crate) mod server_link;
 #[cfg(target_os = "linux")]
 pub(crate) mod misbehaving_agents;
+#[cfg(target_os = "linux")]
+pub(crate) mod wrong_clock;
 
 pub(crate) use self::mcp_client::{Member, of_name};
 pub(crate) use self::project::Stage;

@@ -2,6 +2,7 @@
 
 pub(crate) mod agent_limit;
 pub(crate) mod by_role;
+pub(crate) mod each_engine;
 pub(crate) mod over_mcp;
 pub(crate) mod resume_after_kill;
 pub(crate) mod resume_conversations;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use super::each_engine::Engine;
 use crate::support::{Member, Stage, until};
 
 /// Agents whose behaviour depends on the first words of their task.
@@ -61,7 +62,11 @@ command = "no-such-program-anywhere"
 "#;
 
 pub(crate) fn stage() -> Stage {
-    Stage::new(AGENTS).with_profiles(PROFILES)
+    stage_on(Engine::Files)
+}
+
+pub(crate) fn stage_on(engine: Engine) -> Stage {
+    Stage::new(AGENTS).with_profiles(&format!("{}{PROFILES}", engine.settings()))
 }
 
 pub(crate) fn step(name: &str, agent: &str, prompt: &str, depends_on: &[&str]) -> Value {

@@ -5,12 +5,19 @@ use std::collections::BTreeMap;
 use futures::StreamExt as _;
 use serde_json::{Value, json};
 
-use super::over_mcp::{AGENTS, PROFILES, begin, ended, stage, status, step, step_is, steps};
+use super::each_engine::{Engine, on_each_engine};
+use super::over_mcp::{AGENTS, PROFILES, begin, ended, stage_on, status, step, step_is, steps};
 use crate::support::{Stage, until};
 
-#[tokio::test]
-async fn a_workflow_whose_orchestrator_closes_waits_for_the_next() {
-    let stage = stage();
+on_each_engine!(
+    a_workflow_whose_orchestrator_closes_waits_for_the_next,
+    with_automatic_resume_the_next_orchestrator_continues_by_itself,
+    after_a_kill_at_any_boundary_of_its_steps_a_workflow_goes_on_and_repeats_nothing,
+    after_a_kill_at_any_boundary_of_a_diamond_it_goes_on_and_repeats_nothing,
+);
+
+async fn a_workflow_whose_orchestrator_closes_waits_for_the_next(engine: Engine) {
+    let stage = stage_on(engine);
     let gate = stage.peer("gate").await;
     let lead = stage.orchestrator().await;
     let chain = [
@@ -36,10 +43,9 @@ async fn a_workflow_whose_orchestrator_closes_waits_for_the_next() {
     stage.check_nobody_is_left();
 }
 
-#[tokio::test]
-async fn with_automatic_resume_the_next_orchestrator_continues_by_itself() {
+async fn with_automatic_resume_the_next_orchestrator_continues_by_itself(engine: Engine) {
     let stage = Stage::new(AGENTS);
-    let profiles = format!("[workflows]\nresume = \"auto\"\n{PROFILES}");
+    let profiles = format!("{}[workflows]\nresume = \"auto\"\n{PROFILES}", engine.settings());
     let stage = stage.with_profiles(&profiles);
     let lead = stage.orchestrator().await;
     let mut chain = [step("a", "writer", "x", &[]), step("b", "judge", "hang", &["a"])];
@@ -103,14 +109,14 @@ const AT_ONCE: usize = 4;
 /// Kills the orchestrator at each boundary of the steps of a plan, each time in a project of its own, and lets the next one go on.
 ///
 /// A workflow has two events of its own, and four for each step.
-async fn check_killed_at_each_boundary(plan: &[Value]) {
+async fn check_killed_at_each_boundary(engine: Engine, plan: &[Value]) {
     let boundaries = futures::stream::iter(1..=2 + 4 * plan.len());
-    boundaries.for_each_concurrent(AT_ONCE, |count| check_killed_after(plan, count)).await;
+    boundaries.for_each_concurrent(AT_ONCE, |count| check_killed_after(engine, plan, count)).await;
 }
 
 /// Kills the orchestrator after `count` events of the workflow, and lets the next one go on.
-async fn check_killed_after(plan: &[Value], count: usize) {
-    let stage = stage();
+async fn check_killed_after(engine: Engine, plan: &[Value], count: usize) {
+    let stage = stage_on(engine);
     let lead = stage.orchestrator().await;
     let id = begin(&lead, plan).await;
     until("the workflow has had that many events", || moved(&stage) >= count).await;
@@ -146,23 +152,23 @@ fn step_of<'p>(plan: &'p [Value], name: &str) -> &'p Value {
     plan.iter().find(|step| step["name"] == name).unwrap()
 }
 
-#[tokio::test]
-async fn after_a_kill_at_any_boundary_of_its_steps_a_workflow_goes_on_and_repeats_nothing() {
+async fn after_a_kill_at_any_boundary_of_its_steps_a_workflow_goes_on_and_repeats_nothing(
+    engine: Engine,
+) {
     let chain = [
         step("a", "writer", "one", &[]),
         step("b", "judge", "two", &["a"]),
         step("c", "writer", "three {{steps.a.output}}", &["b"]),
     ];
-    check_killed_at_each_boundary(&chain).await;
+    check_killed_at_each_boundary(engine, &chain).await;
 }
 
-#[tokio::test]
-async fn after_a_kill_at_any_boundary_of_a_diamond_it_goes_on_and_repeats_nothing() {
+async fn after_a_kill_at_any_boundary_of_a_diamond_it_goes_on_and_repeats_nothing(engine: Engine) {
     let diamond = [
         step("a", "writer", "one", &[]),
         step("b", "writer", "two {{steps.a.output}}", &["a"]),
         step("c", "writer", "three", &["a"]),
         step("d", "judge", "four {{steps.c.output}}", &["b", "c"]),
     ];
-    check_killed_at_each_boundary(&diamond).await;
+    check_killed_at_each_boundary(engine, &diamond).await;
 }

@@ -2,8 +2,16 @@
 
 use serde_json::{Value, json};
 
-use super::over_mcp::{AGENTS, PROFILES, begin, ended, stage, step};
+use super::each_engine::{Engine, on_each_engine};
+use super::over_mcp::{AGENTS, PROFILES, begin, ended, stage_on, step};
 use crate::support::{Member, Stage, until};
+
+on_each_engine!(
+    interrupted_steps_go_on_each_in_the_session_of_its_own_agent,
+    an_agent_that_cannot_load_its_session_restarts_the_step_and_its_prompt_says_so,
+    a_step_restarts_with_its_own_prompt_if_it_is_fresh_or_its_agent_cannot_be_resumed,
+    agents_that_a_plan_names_are_resumed_also_for_steps_that_had_not_begun,
+);
 
 /// What the prompt of an interrupted step begins with.
 const PREFACE: &str = "Your task: This step was started before, and interrupted when its \
@@ -11,9 +19,9 @@ const PREFACE: &str = "Your task: This step was started before, and interrupted 
                        The step is:\n\n";
 
 /// The same agents, which can load their sessions.
-fn stage_that_remembers() -> Stage {
+fn stage_that_remembers(engine: Engine) -> Stage {
     let script = format!("[agents.default.start]\nload = true\n{AGENTS}");
-    Stage::new(&script).with_profiles(PROFILES)
+    Stage::new(&script).with_profiles(&format!("{}{PROFILES}", engine.settings()))
 }
 
 /// Waits until `count` tasks have begun.
@@ -36,9 +44,8 @@ fn acp_sessions(stage: &Stage) -> Vec<Value> {
     runs.filter_map(|run| run.get("acp_session").cloned()).collect()
 }
 
-#[tokio::test]
-async fn interrupted_steps_go_on_each_in_the_session_of_its_own_agent() {
-    let stage = stage_that_remembers();
+async fn interrupted_steps_go_on_each_in_the_session_of_its_own_agent(engine: Engine) {
+    let stage = stage_that_remembers(engine);
     let lead = stage.orchestrator().await;
     let id = begin(
         &lead,
@@ -73,9 +80,10 @@ async fn interrupted_steps_go_on_each_in_the_session_of_its_own_agent() {
     stage.check_nobody_is_left();
 }
 
-#[tokio::test]
-async fn an_agent_that_cannot_load_its_session_restarts_the_step_and_its_prompt_says_so() {
-    let stage = stage();
+async fn an_agent_that_cannot_load_its_session_restarts_the_step_and_its_prompt_says_so(
+    engine: Engine,
+) {
+    let stage = stage_on(engine);
     let lead = stage.orchestrator().await;
     let id = begin(&lead, &[step("a", "writer", "hang", &[])]).await;
     until_begun(&stage, 1).await;
@@ -94,9 +102,10 @@ async fn an_agent_that_cannot_load_its_session_restarts_the_step_and_its_prompt_
     stage.check_nobody_is_left();
 }
 
-#[tokio::test]
-async fn a_step_restarts_with_its_own_prompt_if_it_is_fresh_or_its_agent_cannot_be_resumed() {
-    let stage = stage_that_remembers();
+async fn a_step_restarts_with_its_own_prompt_if_it_is_fresh_or_its_agent_cannot_be_resumed(
+    engine: Engine,
+) {
+    let stage = stage_that_remembers(engine);
     let gate = stage.peer("gate").await;
     let lead = stage.orchestrator().await;
     let mut fresh = step("fresh", "writer", "wait", &[]);
@@ -128,9 +137,8 @@ async fn a_step_restarts_with_its_own_prompt_if_it_is_fresh_or_its_agent_cannot_
     stage.check_nobody_is_left();
 }
 
-#[tokio::test]
-async fn agents_that_a_plan_names_are_resumed_also_for_steps_that_had_not_begun() {
-    let stage = stage_that_remembers();
+async fn agents_that_a_plan_names_are_resumed_also_for_steps_that_had_not_begun(engine: Engine) {
+    let stage = stage_that_remembers(engine);
     let lead = stage.orchestrator().await;
     lead.start_and_wait("ann", "hello").await;
     lead.start_and_wait("ben", "hello").await;

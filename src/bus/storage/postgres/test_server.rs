@@ -80,12 +80,45 @@ impl TestServer {
     pub(crate) fn end_connections(&self) {
         let sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
                    WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
-        let ended = Command::new(self.binaries.join("psql"))
+        self.run_sql(sql);
+    }
+
+    /// Has it tell a time that the test moves: its clients find a function of the test before the server's own.
+    pub(crate) fn with_movable_clock(self) -> Self {
+        self.move_clock(Duration::ZERO);
+        self.run_sql(&format!(
+            "CREATE SCHEMA moved;
+             CREATE FUNCTION moved.clock_timestamp() RETURNS timestamptz LANGUAGE sql AS $$
+                 SELECT pg_catalog.clock_timestamp() + pg_read_file('{}')::bigint * interval '1 ms'
+             $$;
+             ALTER ROLE bridge SET search_path = moved, pg_catalog;",
+            self.ahead().display()
+        ));
+        self
+    }
+
+    /// Moves a movable clock ahead.
+    pub(crate) fn move_clock(&self, by: Duration) {
+        let before = std::fs::read_to_string(self.ahead()).map_or(0, |ms| ms.parse().unwrap());
+        let ahead_ms = before + by.as_millis();
+        // The server reads the old time or the new one.
+        let new = self.directory.join("ahead.new");
+        std::fs::write(&new, ahead_ms.to_string()).unwrap();
+        std::fs::rename(&new, self.ahead()).unwrap();
+    }
+
+    /// Returns the file that says by how many milliseconds a movable clock is ahead.
+    fn ahead(&self) -> PathBuf {
+        self.directory.join("ahead")
+    }
+
+    fn run_sql(&self, sql: &str) {
+        let ran = Command::new(self.binaries.join("psql"))
             .args(["--username=bridge", "--dbname=postgres", "--quiet", "--command", sql, "--host"])
             .arg(&self.directory)
             .stdout(Stdio::null())
             .status();
-        assert!(ended.unwrap().success(), "psql");
+        assert!(ran.unwrap().success(), "psql");
     }
 
     /// Starts a killed server anew.
