@@ -7,13 +7,14 @@ use crate::bus::event::{Event, MessageSent};
 use crate::bus::state::State;
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
+use crate::domain::messaging::Audience;
 use crate::domain::name::Name;
 
 struct Owed {
     from: Name,
     to: BTreeSet<Name>,
-    /// Whether it is with one member at a time: whoever gets it next has the whole time.
-    is_queued: bool,
+    /// Whether it passes on, from the queue or to the next lead: whoever gets it next has the whole time.
+    passes_on: bool,
     reminders: u32,
     /// Whether it was answered, expired, or is awaited no longer.
     is_over: bool,
@@ -49,7 +50,7 @@ impl AnswersLedger {
                 }
             }
             Event::MessageAddressed { id, to } => {
-                if let Some(owed) = self.owed.get_mut(id).filter(|owed| owed.is_queued) {
+                if let Some(owed) = self.owed.get_mut(id).filter(|owed| owed.passes_on) {
                     owed.to.extend(to.named().iter().cloned());
                     (owed.reminders, owed.is_over) = (0, false);
                 }
@@ -89,10 +90,12 @@ impl AnswersLedger {
         }
         let awaits = more.is_some_and(|more| more.response_seconds.is_some());
         if let (Some(more), Some(from)) = (more.filter(|_| awaits), sent.from.member()) {
-            let (copies, is_queued) = (&more.mentions, more.queue);
+            let copies = &more.mentions;
+            let passes_on =
+                more.queue || matches!(&sent.audience, Audience::Group(group) if group.is_lead());
             let debtors = sent.to.named().iter().filter(|name| !copies.contains(name));
             let to = debtors.cloned().collect();
-            let owed = Owed { from: from.clone(), to, is_queued, reminders: 0, is_over: false };
+            let owed = Owed { from: from.clone(), to, passes_on, reminders: 0, is_over: false };
             self.owed.insert(sent.id.clone(), owed);
         }
     }

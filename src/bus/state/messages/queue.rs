@@ -122,6 +122,11 @@ impl State {
     ) {
         if !self.queued.contains(id) {
             self.put_into_inboxes(id, to);
+            // Whoever leads next has the whole time for the answer.
+            let passes_on = self.message(id).is_some_and(Message::is_for_lead);
+            if passes_on && self.awaited.contains_key(id) {
+                self.await_answer(id, at);
+            }
             return;
         }
         if let Some((before, _)) = self.message(id).and_then(Message::holder) {

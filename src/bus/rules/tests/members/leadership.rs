@@ -252,14 +252,20 @@ fn a_question_that_passes_to_the_next_lead_takes_its_reminders_along() {
         let ann = world.peer("ann");
         let first = joins(&mut world, "first");
         let question = Envelope { response_seconds: Some(1), ..Envelope::default() };
-        world.ask(ann, sending_with("@lead", question, None));
+        let events = world.ask(ann, sending_with("@lead", question, None));
+        let id = sent(&events).id.clone();
         world.pass(1_000);
         world.due();
         assert_eq!(world.unread("first").len(), 2, "the question and a reminder of it");
         match end {
-            "reap" => drop(world.reap(&[first])),
+            "reap" => {
+                world.reap(&[first]);
+                orchestrator(&mut world, "next", false);
+            }
             _ => drop(orchestrator(&mut world, "next", true)),
         }
+        let awaited = world.state.awaited_answer(&id).unwrap();
+        assert_eq!((&awaited.to[..], awaited.reminders), (&[name("next")][..], 0), "{end}");
         let left = world.state.unread(&name("first")).map(|message| message.kind);
         assert!(!left.into_iter().any(|kind| kind == MessageKind::Nudge), "{end}");
     }
