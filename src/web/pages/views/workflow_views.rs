@@ -129,7 +129,7 @@ fn steps(tree: &WorkflowTree, now: Moment) -> Markup {
                 tbody { @for place in tree_places(&tree.steps) {
                     @let step = &tree.steps[place.step];
                     tr {
-                        td.who { @for _ in 1..place.depth().min(DEEPEST) { span.depth aria-hidden="true" { "· " } } (step.name) }
+                        td.who { @let dots = "·\u{a0}".repeat(place.depth().min(DEEPEST).saturating_sub(1)); @if !dots.is_empty() { span.depth aria-hidden="true" { (dots) } } (step.name) }
                         td { (mark(step.look(), step.state())) }
                         td.soft data-label="after" { (step.depends_on.join(", ")) }
                         td.words { (step.remarks()) @if let Some(why) = step.reason.as_ref().filter(|_| step.status == StepStatus::Failed && step.note.is_none()) { " " (why) } }

@@ -337,6 +337,8 @@ impl Rows<'_> {
                 (if self.is_wide() { wide } else { narrow }.to_owned(), Look::faint())
             }
             _ if self.is_wide() => (format!("{seen}/{of} seen"), Style::new()),
+            // Four columns have no room for more.
+            _ if of > 9 => (format!("{}%", seen * 100 / of), Style::new()),
             _ => (format!("{seen}/{of}"), Style::new()),
         }
     }
