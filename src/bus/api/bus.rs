@@ -70,10 +70,14 @@ impl Bus {
         }
         // A server may not have acknowledged the same act, which then is the same command.
         let mut attempt = self.shared.unsettled.attempt(Act::of(by, &operation));
+        let is_of_claims = operation.changes_what_is_owned();
         let outcome = self.submit_as(attempt.id(), by, received, operation).await;
         // After any other error its line may have its place: also if the server was away or this machine's disk was full.
         if matches!(outcome, Ok(_) | Err(BusError::Refused(_))) {
             attempt.settle();
+        }
+        if is_of_claims && outcome.is_ok() {
+            self.shared.unsettled.forget_claims(by);
         }
         outcome
     }
@@ -92,6 +96,9 @@ impl Bus {
         let id = before.unwrap_or_else(random_ids::command);
         let same = Box::new(operation.clone());
         let outcome = self.submit_as(id, by, received, operation).await;
+        if outcome.is_ok() && same.changes_what_is_owned() && !unsettled.is_empty() {
+            unsettled.forget_claims(by);
+        }
         let is_unknown = matches!(outcome, Err(BusError::Log(LogError::OutcomeUnknown { .. })));
         match outcome {
             Ok(receipt) if before.is_some() && receipt.events.is_empty() => {

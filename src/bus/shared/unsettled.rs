@@ -1,8 +1,9 @@
 //! Acts of which nobody knows whether they took effect, because a server has not acknowledged them, or a disk failed to store them.
 //!
 //! Whoever does the same again within a while repeats the same command, by its id: so it takes effect once, however the first attempt ended.
-//! This is for what would be there twice, such as a message. What says how something shall stand, such as a claim, is decided anew each time:
-//! the answer to the first attempt may no longer be true.
+//! This is for what would be there twice, such as a message, or would be refused the second time, such as the end of a claim. What says how
+//! something shall stand, such as a claim, is decided anew each time: the answer to the first attempt may no longer be true. For that reason
+//! the end of a claim is new once its member has claimed or ended something else.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -24,7 +25,7 @@ tokio::task_local! {
     static NAMED: String;
 }
 
-/// Does something under a name that its program gives to a repetition as well, and to nothing else.
+/// Does something under a name that a repetition has as well, and nothing else, of whatever program.
 pub(crate) async fn named_acts<F: Future>(name: String, work: F) -> F::Output {
     NAMED.scope(name, work).await
 }
@@ -34,6 +35,8 @@ pub(crate) async fn named_acts<F: Future>(name: String, work: F) -> F::Output {
 pub(crate) struct Act {
     by: Option<SessionId>,
     digest: [u8; 32],
+    /// Whether it changes what its member owns.
+    is_of_claims: bool,
 }
 
 impl Act {
@@ -48,7 +51,10 @@ impl Act {
                 words.split(|letter: char| !letter.is_alphanumeric()).next().unwrap_or_default();
             Sha256::digest(format!("{kind} {name}"))
         });
-        Some(Self { by, digest: digest.unwrap_or_else(|_| Sha256::digest(&words)).into() })
+        // A name is that of a program, which may have left since, and joined anew.
+        let by = by.filter(|_| digest.is_err());
+        let digest = digest.unwrap_or_else(|_| Sha256::digest(&words)).into();
+        Some(Self { by, digest, is_of_claims: operation.changes_what_is_owned() })
     }
 }
 
@@ -74,6 +80,11 @@ impl Unsettled {
         acts.retain(|(.., since)| since.elapsed() < wait_times::REPEATED_WITHIN);
         let at = acts.iter().position(|(known, ..)| known == act)?;
         acts.remove(at).map(|(_, id, _)| id)
+    }
+
+    /// Notes that a member has changed what it owns: the same change as one before is another one now.
+    pub(crate) fn forget_claims(&self, by: Option<SessionId>) {
+        lock(&self.0).retain(|(act, ..)| by.is_none() || act.by != by || !act.is_of_claims);
     }
 
     /// Notes that nobody knows whether an act took effect.
@@ -146,11 +157,25 @@ mod tests {
         let lane = Label::parse("core").unwrap();
         for operation in [
             Operation::ClaimLane(lane.clone()),
-            Operation::ReleaseLane(lane.clone()),
+            Operation::LeaveTopic(lane.clone()),
             Operation::FollowTopic(lane),
         ] {
             assert_eq!(Act::of(None, &operation), None, "{operation:?}");
         }
+    }
+
+    #[test]
+    fn the_end_of_a_claim_is_another_one_once_its_member_has_changed_what_it_owns() {
+        let unsettled = Unsettled::default();
+        let by = Some(random_ids::session());
+        let release = |by| Act::of(by, &Operation::ReleaseLane(Label::parse("core").unwrap()));
+        let (id, said) =
+            (unsettled.attempt(release(by)).id(), unsettled.attempt(words(by, "one")).id());
+        unsettled.forget_claims(None);
+        assert_eq!(unsettled.attempt(release(by)).id(), id, "somebody else has");
+        unsettled.forget_claims(by);
+        assert_ne!(unsettled.attempt(release(by)).id(), id);
+        assert_eq!(unsettled.attempt(words(by, "one")).id(), said, "what it says is no claim");
     }
 
     #[tokio::test]
@@ -161,5 +186,8 @@ mod tests {
         assert_eq!(act("monday", "one").await, act("monday", "two").await);
         assert_ne!(act("monday", "one").await, act("tuesday", "one").await);
         assert_ne!(act("monday", "one").await, words(None, "one").unwrap());
+        let by = Some(random_ids::session());
+        let joined_anew = named_acts("monday".to_owned(), async { words(by, "one") }).await;
+        assert_eq!(act("monday", "one").await, joined_anew.unwrap());
     }
 }

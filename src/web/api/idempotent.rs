@@ -67,7 +67,7 @@ pub(super) async fn once(
     };
     // A task of its own, which goes on when the connection breaks. The bus knows a repetition by the same name.
     tokio::spawn(async move {
-        let name = format!("{key} {}", data_encoding::HEXLOWER.encode(&asked));
+        let name = format!("{program:?} {key} {}", data_encoding::HEXLOWER.encode(&asked));
         let work = next.run(Request::from_parts(parts, Body::from(body)));
         let response = bus::named_acts(name, work).await;
         let (parts, body) = response.into_parts();

@@ -39,6 +39,8 @@ struct Kept {
     answer: Coming,
     /// Whether nobody knows if it was done: a repetition tries it again, and the key is for nothing else.
     is_unknown: bool,
+    /// Whether that was so of an earlier attempt, which may have done it.
+    was_unknown: bool,
 }
 
 /// What a request is.
@@ -75,6 +77,7 @@ impl KeptAnswers {
     pub(super) fn attempt(&self, program: &KeyHash, key: &str, asked: Asked) -> Attempt {
         let mut kept = lock(&self.0);
         kept.retain(|one| one.at.elapsed() < wait_times::IDEMPOTENT_KEPT && !one.is_void());
+        let mut was_unknown = false;
         if let Some(at) = kept.iter().position(|one| one.is(program, key)) {
             let known = &kept[at];
             if known.asked != asked {
@@ -84,6 +87,7 @@ impl KeptAnswers {
                 return Attempt::Again(known.answer.clone());
             }
             kept.remove(at);
+            was_unknown = true;
         }
         let (sender, answer) = watch::channel(None);
         let (program, key) = (program.clone(), key.to_owned());
@@ -95,13 +99,18 @@ impl KeptAnswers {
             at: Instant::now(),
             answer: answer.clone(),
             is_unknown: false,
+            was_unknown,
         });
         Attempt::First(sender, answer)
     }
 
-    /// Forgets an attempt that has done nothing, so that the next one is the first.
+    /// Forgets an attempt that has done nothing, so that the next one is the first; unless an earlier one may have done it.
     pub(super) fn forget(&self, program: &KeyHash, key: &str) {
-        lock(&self.0).retain(|one| !one.is(program, key));
+        lock(&self.0).retain_mut(|one| {
+            let is_kept = !one.is(program, key) || one.was_unknown;
+            one.is_unknown |= is_kept && one.is(program, key);
+            is_kept
+        });
     }
 
     /// Notes that nobody knows whether an attempt was done, so that a repetition tries it again.
@@ -169,6 +178,12 @@ mod tests {
         let Attempt::First(sender, _) = answers.attempt(&one, "a", [1; 32]) else { panic!() };
         answers.leave_unknown(&one, "a");
         sender.send_replace(Some(answer("nobody knows")));
+        drop(sender);
+        assert!(matches!(answers.attempt(&one, "a", [2; 32]), Attempt::Reused));
+        // What is refused now may have been done before.
+        let Attempt::First(sender, _) = answers.attempt(&one, "a", [1; 32]) else { panic!() };
+        answers.forget(&one, "a");
+        sender.send_replace(Some(answer("refused")));
         drop(sender);
         assert!(matches!(answers.attempt(&one, "a", [2; 32]), Attempt::Reused));
         let Attempt::First(sender, _) = answers.attempt(&one, "a", [1; 32]) else { panic!() };

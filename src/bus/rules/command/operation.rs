@@ -248,8 +248,18 @@ impl Operation {
                 | Self::LeaveTopic(_)
                 | Self::ClaimLane(_)
                 | Self::LoseLane(_)
-                | Self::ReleaseLane(_)
                 | Self::Acknowledge { .. }
+                | Self::Claim(..)
+        )
+    }
+
+    /// Says whether it begins, changes or ends what a member owns.
+    pub(in crate::bus) fn changes_what_is_owned(&self) -> bool {
+        matches!(
+            self,
+            Self::ClaimLane(_)
+                | Self::LoseLane(_)
+                | Self::ReleaseLane(_)
                 | Self::UpdateClaim(..)
                 | Self::Claim(..)
                 | Self::Release(..)

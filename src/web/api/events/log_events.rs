@@ -101,7 +101,8 @@ impl<T: Telling> LogEvents<T> {
         let parts = bus.parts()?;
         let mut first = 0;
         for (index, part) in parts.iter().enumerate().rev() {
-            if first_seq(bus, *part)?.is_some_and(|first| first.saturating_add(BEFORE) <= seen + 1) {
+            if first_seq(bus, *part)?.is_some_and(|first| first.saturating_add(BEFORE) <= seen + 1)
+            {
                 first = index;
                 break;
             }
