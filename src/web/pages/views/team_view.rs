@@ -7,7 +7,7 @@ use crate::view::{Board, Happening};
 use crate::web::pages::page_body::{Body, Part};
 use crate::web::pages::parts::{
     MOST_ROWS, clock, decided_list, left_out, member_link, member_table, need_card, request_table,
-    send_form,
+    send_form, with_commands,
 };
 use crate::web::pages::{PageContext, PageInput, View};
 
