@@ -42,16 +42,20 @@ impl StartedIn<'_> {
     }
 }
 
-/// Returns the entries of clients that cannot start the bridge, each with its remedy. Blocks while it reads their files.
-pub(crate) fn broken_entries(
+/// Returns what keeps installed clients from starting the bridge here, each with its remedy: problems of entries, and directories that a
+/// client does not trust. Blocks while it reads their files.
+pub(crate) fn hindrances(
     environment: &[(OsString, OsString)],
     own_binary: &Path,
     judge_arguments: JudgeArguments,
     started_in: StartedIn<'_>,
 ) -> Vec<Finding> {
     let mut findings = examine(environment, own_binary, judge_arguments, started_in);
-    let checks = ["entry", judge_switches::CHECK];
-    findings.retain(|one| checks.contains(&one.check) && one.level == Level::Problem);
+    findings.retain(|one| match one.check {
+        "entry" | judge_switches::CHECK => one.level == Level::Problem,
+        "trust" => one.remedy.is_some(),
+        _ => false,
+    });
     findings
 }
 
