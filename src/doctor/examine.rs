@@ -8,7 +8,7 @@ use super::ask_clients;
 use super::examination_step::{OnStep, Step};
 use super::finding::{Finding, Fixing, Level, Report, Subject};
 use super::places::examine_bus_directory::{self, NetworkPlace};
-use super::places::examine_clients::{self, StartedIn};
+use super::places::examine_clients::{self, Known, StartedIn};
 use super::places::{
     examine_agents_files, examine_environment, examine_project_file, examine_rights,
 };
@@ -92,7 +92,7 @@ pub async fn examine(
         findings
     };
     let clients = {
-        let launch = launch.clone();
+        let (launch, config) = (launch.clone(), config.clone());
         let has_project = examination.no_project.is_none();
         let directories = examination.client_directories.clone();
         let judge_arguments = examination.judge_arguments;
@@ -100,7 +100,8 @@ pub async fn examine(
             let project = has_project.then_some(launch.project.as_path());
             let places = StartedIn { project, directories: &directories };
             let (environment, own) = (&launch.environment, &launch.own_binary);
-            examine_clients::examine(environment, own, judge_arguments, places)
+            let known = Known { config: Some(&config) };
+            examine_clients::examine(environment, own, judge_arguments, places, known)
         };
         within(&Subject::Bridge, wait_times::DOCTOR_LOOK, work)
     };
