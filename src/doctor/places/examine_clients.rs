@@ -56,7 +56,7 @@ pub(crate) fn hindrances(
         examine(environment, own_binary, judge_arguments, started_in, Known::default());
     findings.retain(|one| match one.check {
         "entry" | judge_switches::CHECK => one.level == Level::Problem,
-        "trust" => one.remedy.is_some(),
+        "trust" => [Level::Note, Level::Problem].contains(&one.level),
         _ => false,
     });
     findings
@@ -67,6 +67,8 @@ pub(crate) fn hindrances(
 pub(crate) struct Known<'a> {
     /// The configuration, if it is to be judged whether its agents have their logins below the clients, too.
     pub(crate) config: Option<&'a Config>,
+    /// The files of settings of which a client says itself that it uses nothing.
+    pub(crate) unused: &'a [PathBuf],
 }
 
 /// Examines all installed clients. Blocks while it reads their files.
@@ -84,6 +86,7 @@ pub(crate) fn examine(
     let Some(places) = Places::read(variable, cfg!(target_os = "macos")) else {
         return Vec::new();
     };
+    let places = places.without(known.unused);
     let search = variable("PATH");
     let find = |program: &str| find_program(Path::new(program), search.as_deref());
     let value = |name: &str| variable(name).and_then(|value| value.into_string().ok());

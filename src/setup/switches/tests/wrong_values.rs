@@ -23,6 +23,35 @@ fn a_limit_for_the_start_that_is_too_short_is_named() {
 }
 
 #[test]
+fn a_limit_for_each_call_that_is_too_short_for_a_wait_is_named() {
+    let user = User::of("claude-code");
+    let found = |fields: &Value, settings: &str, set: Option<&str>| {
+        user.write(".claude.json", &servers(fields));
+        user.write(SETTINGS, settings);
+        let variable_here = |name: &str| match name {
+            "HOME" => Some(user.base.path().into()),
+            "MCP_TOOL_TIMEOUT" => set.map(Into::into),
+            _ => None,
+        };
+        let places = Places::read(variable_here, false).unwrap();
+        let (client, project) = (named("claude-code").unwrap(), user.project());
+        let values = Values { variable: &variable, workspace: None };
+        let found = find(client, &places, Some(&project), std::slice::from_ref(&project), values);
+        found.into_iter().map(|one| one.says).collect::<Vec<_>>()
+    };
+    let short = r#"{ "env": { "MCP_TOOL_TIMEOUT": "2000" } }"#;
+    let long = r#"{ "env": { "MCP_TOOL_TIMEOUT": "150000" } }"#;
+    let says = found(&json!({}), short, None);
+    assert!(says.len() == 1 && says[0].contains("after 2000 ms"), "{says:?}");
+    assert!(says[0].contains("`env.MCP_TOOL_TIMEOUT` in "), "{says:?}");
+    let says = found(&json!({}), "{}", Some("2000"));
+    assert!(says.len() == 1 && says[0].contains("MCP_TOOL_TIMEOUT in the environment"), "{says:?}");
+    assert_eq!(found(&json!({}), long, Some("2000")), [""; 0], "the settings count first");
+    assert_eq!(found(&json!({ "timeout": 150_000 }), short, None), [""; 0]);
+    assert_eq!(found(&json!({}), "{}", Some("0")), [""; 0]);
+}
+
+#[test]
 fn a_value_of_the_entry_with_which_it_is_not_started_is_named() {
     let off = |client: &'static str, fields: Value| {
         let user = User::of(client);
