@@ -165,6 +165,11 @@ fn by_hooks(settings: &[Settings], path: &[&str], off: bool) -> Option<Switch> {
     (value(last) == off).then(|| hooks_off(&setting_in(&format!("{key} = {off}"), file), &remedy))
 }
 
+/// Says whether settings of Qwen Code have the form with sections, so that it does not look for the first form.
+pub(in crate::setup) fn is_new_form(settings: &Value) -> bool {
+    settings["$version"].as_f64().is_some_and(|version| version >= 2.0)
+}
+
 /// What becomes of `excludeMCPServers` and `allowMCPServers`, the names that the lists had in the first form of the settings.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OldLists {
@@ -176,8 +181,7 @@ enum OldLists {
 impl OldLists {
     /// Returns a list of servers, and its key.
     fn list<'a>(self, settings: &'a Value, new: &str, old: &str) -> (&'a Value, String) {
-        let is_new_form = settings["$version"].as_f64().is_some_and(|version| version >= 2.0);
-        if self == Self::Moved && !is_new_form && settings[old].is_array() {
+        if self == Self::Moved && !is_new_form(settings) && settings[old].is_array() {
             (&settings[old], old.to_owned())
         } else {
             (&settings["mcp"][new], format!("mcp.{new}"))
