@@ -66,8 +66,8 @@ pub(in crate::setup) fn of_gemini_cli(used: &EntryInUse<'_>) -> Vec<Switch> {
     switches
 }
 
-/// Finds a value with which each session of Gemini CLI ends at its beginning. Only two of them are known, and of a project's file they
-/// count only if the folder is trusted.
+/// Finds a value with which each session of Gemini CLI, or of Qwen Code by the user's settings, ends at its beginning. Only two of them are
+/// known, and of a project's file they count only if the folder is trusted.
 fn ends_sessions(used: &EntryInUse<'_>, (settings, file): &Settings) -> Option<Switch> {
     let mut servers = settings["mcpServers"].as_object().into_iter().flatten();
     let server = servers.find(|(_, server)| server.is_null()).map(|(name, _)| name);
@@ -107,6 +107,9 @@ pub(in crate::setup) fn of_qwen_code(used: &EntryInUse<'_>) -> Vec<Switch> {
         switches.extend(by_approval(used, &directory));
     }
     switches.extend(by_hooks(&settings, &["disableAllHooks"], true));
+    // It survives them in a project.
+    let of_user = settings.first().filter(|(_, file)| file.starts_with(&directory));
+    switches.extend(of_user.and_then(|settings| ends_sessions(used, settings)));
     switches
 }
 

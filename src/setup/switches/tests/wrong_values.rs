@@ -94,6 +94,7 @@ fn a_value_of_the_entry_with_which_it_is_not_started_is_named() {
         (json!({ "includeTools": null, "excludeTools": ["x", 5] }), [false; 4]),
         (json!({ "excludeTools": {} }), [false, false, true, true]),
         (json!({ "startup_timeout_sec": 0 }), [false, true, false, false]),
+        (json!({ "startup_timeout_ms": 0 }), [false, true, false, false]),
         (json!({ "tool_timeout_sec": -5 }), [false, true, false, false]),
         (json!({ "tool_timeout_sec": 0 }), [false; 4]),
         (json!({ "bearer_token_env_var": "X" }), [false, true, false, false]),
@@ -445,6 +446,27 @@ fn some_values_end_each_session_of_gemini_cli() {
     assert_eq!(user.find(), []);
     user.write(".gemini/trustedFolders.json", r#"{ "@P": "TRUST_FOLDER" }"#);
     assert_eq!(user.find().len(), 1);
+}
+
+/// As Qwen Code 0.24 was seen to do it, which goes on with such a value in a project.
+#[test]
+fn some_values_of_the_user_end_each_session_of_qwen_code() {
+    let user = User::of("qwen");
+    let fine = json!({ "mcpServers": { "bridge": entry(&json!({})) } });
+    for (key, value) in [("mcpServers.o", json!(null)), ("context.fileName", json!(5))] {
+        let mut all = fine.clone();
+        let (table, name) = key.split_once('.').unwrap();
+        all[table][name] = value;
+        user.write(".qwen/settings.json", &all.to_string());
+        let found = user.says();
+        let named = format!("`{key}` in ~/.qwen/settings.json");
+        assert!(found.len() == 1 && found[0].1.contains(&named), "{found:?}");
+        assert_eq!(found[0].0, SwitchEffect::Off);
+    }
+    user.write(".qwen/settings.json", &fine.to_string());
+    let of_project = r#"{ "mcpServers": { "o": null }, "context": { "fileName": 5 } }"#;
+    user.write("p/.qwen/settings.json", of_project);
+    assert_eq!(user.find(), []);
 }
 
 #[test]
