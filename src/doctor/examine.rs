@@ -8,7 +8,7 @@ use super::ask_clients;
 use super::examination_step::{OnStep, Step};
 use super::finding::{Finding, Fixing, Level, Report, Subject};
 use super::places::examine_bus_directory::{self, NetworkPlace};
-use super::places::examine_clients::{self, StartedIn};
+use super::places::examine_clients::{self, Known, StartedIn};
 use super::places::{
     examine_agents_files, examine_environment, examine_project_file, examine_rights,
 };
@@ -91,25 +91,17 @@ pub async fn examine(
         findings.extend(tracked_by_git(launch).await);
         findings
     };
-    let clients = {
-        let launch = launch.clone();
-        let has_project = examination.no_project.is_none();
-        let directories = examination.client_directories.clone();
-        let judge_arguments = examination.judge_arguments;
-        let work = move || {
-            let project = has_project.then_some(launch.project.as_path());
-            let places = StartedIn { project, directories: &directories };
-            let (environment, own) = (&launch.environment, &launch.own_binary);
-            examine_clients::examine(environment, own, judge_arguments, places)
-        };
-        within(&Subject::Bridge, wait_times::DOCTOR_LOOK, work)
-    };
+    let clients = look_at_clients(&examination, Vec::new());
     let has_project = examination.no_project.is_none();
     let project_root = has_project.then_some(launch.project.as_path());
     let answers = ask_clients::ask(launch, project_root, &examination.client_directories);
     let agents = examine_agents::examine(launch, config, *starting, on_step, force);
     let (environment, bus, mut clients, answers, agents) =
         tokio::join!(environment, bus, clients, answers, agents);
+    let unused = judge_answers::unused_files(&answers);
+    if !unused.is_empty() {
+        clients = look_at_clients(&examination, unused).await;
+    }
     judge_answers::add(&mut clients, &answers);
     let mut findings = environment;
     findings.extend(state_rights);
@@ -123,6 +115,22 @@ pub async fn examine(
         }
     }
     Report::of(findings)
+}
+
+/// Examines the clients. These files are those of which one says itself that it uses nothing.
+async fn look_at_clients(examination: &Examination, unused: Vec<PathBuf>) -> Vec<Finding> {
+    let (launch, config) = (examination.launch.clone(), examination.config.clone());
+    let has_project = examination.no_project.is_none();
+    let directories = examination.client_directories.clone();
+    let judge_arguments = examination.judge_arguments;
+    let work = move || {
+        let project = has_project.then_some(launch.project.as_path());
+        let places = StartedIn { project, directories: &directories };
+        let (environment, own) = (&launch.environment, &launch.own_binary);
+        let known = Known { config: Some(&config), unused: &unused };
+        examine_clients::examine(environment, own, judge_arguments, places, known)
+    };
+    within(&Subject::Bridge, wait_times::DOCTOR_LOOK, work).await
 }
 
 fn project(examination: &Examination) -> Vec<Finding> {

@@ -107,17 +107,36 @@ fn error_in(said: &str) -> String {
     beginning(&words, CLIENT_WORD_CHARS)
 }
 
+/// Returns the items of a part about invalid settings, each with the file, and the key with what is wrong.
+fn invalid_settings(plain: &str) -> impl Iterator<Item = (&str, &str)> {
+    let part = plain.lines().skip_while(|line| line.trim() != "Invalid settings").skip(1);
+    part.take_while(|line| line.starts_with(['-', ' ']))
+        .filter_map(|line| line.strip_prefix("- ")?.split_once(" › "))
+}
+
+/// Says whether Claude Code goes on without such an item, and uses the rest of the file.
+fn is_left_out(item: &str) -> bool {
+    let words = ["was ignored", "was removed", "was skipped", ": Skipped —"];
+    words.iter().any(|words| item.contains(words))
+}
+
+/// Returns the files of which Claude Code uses nothing, as it says itself.
+pub(super) fn unused_files(answers: &[Answer]) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for answer in answers.iter().filter(|answer| answer.client == CLAUDE_CODE) {
+        let plain = without_styles(&answer.said);
+        let unused = |(_, item): &(&str, &str)| server_in(item).is_none() && !is_left_out(item);
+        files.extend(invalid_settings(&plain).filter(unused).map(|(file, _)| file.into()));
+    }
+    files
+}
+
 /// Claude Code has a part about invalid settings, an item each: the file, the key after a sign, and what is wrong.
 fn of_claude_code(findings: &mut Vec<Finding>, answer: &Answer) {
     let subject = Subject::Client(CLAUDE_CODE.to_owned());
     let plain = without_styles(&answer.said);
-    let part = plain.lines().skip_while(|line| line.trim() != "Invalid settings").skip(1);
-    let items = part
-        .take_while(|line| line.starts_with(['-', ' ']))
-        .filter_map(|line| line.strip_prefix("- "));
     let mut files: Vec<&str> = Vec::new();
-    for item in items {
-        let Some((file, rest)) = item.split_once(" › ") else { continue };
+    for (file, rest) in invalid_settings(&plain) {
         // What it says of one server goes for that server alone, and the rest of the file counts.
         if let Some(server) = server_in(rest) {
             if server == SERVER {
@@ -125,9 +144,7 @@ fn of_claude_code(findings: &mut Vec<Finding>, answer: &Answer) {
             }
             continue;
         }
-        // It goes on without such an item.
-        let is_left_out = ["was ignored", "was removed", "was skipped", ": Skipped —"];
-        if is_left_out.iter().any(|words| rest.contains(words)) || files.contains(&file) {
+        if is_left_out(rest) || files.contains(&file) {
             continue;
         }
         files.push(file);
@@ -266,6 +283,9 @@ mod tests {
         assert_eq!(findings.len(), 1, "{findings:?}");
         let expected = "uses nothing of /h/settings.json, as it says itself: cleanupPeriodDays: Number must be";
         assert!(findings[0].says.contains(expected), "{findings:?}");
+        let unused = unused_files(&[answer(CLAUDE_CODE, 0, said, &[])]);
+        assert!(unused.iter().all(|file| file == Path::new("/h/settings.json")), "{unused:?}");
+        assert!(!unused.is_empty());
         add(&mut findings, &[answer(CLAUDE_CODE, 0, said, &[])]);
         assert_eq!(findings.len(), 1, "once: {findings:?}");
         let subject = Subject::Client(CLAUDE_CODE.to_owned());

@@ -18,4 +18,4 @@ pub use self::agents::examine_agents::Starting;
 pub use self::examination_step::{OnStep, Step};
 pub use self::examine::{Examination, examine};
 pub use self::finding::{Finding, Fixing, Level, Report, Subject};
-pub(crate) use self::places::examine_clients::{StartedIn, broken_entries};
+pub(crate) use self::places::examine_clients::{StartedIn, hindrances};

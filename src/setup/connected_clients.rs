@@ -37,6 +37,8 @@ pub enum Connection {
     Unknown,
     /// It has an entry for the bridge that cannot start it, must not be believed, or is switched off.
     Broken,
+    /// It starts no servers in the directory, because it does not trust that one. The entry itself is all right.
+    Untrusted,
     /// It starts the bridge, and can lead a team.
     Connected,
 }

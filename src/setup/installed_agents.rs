@@ -3,9 +3,12 @@
 //!
 //! A sign is a file that a login leaves, or a variable with a key. Neither is read: only the vendor can say whether a key is valid.
 
+mod lost_logins;
+
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+pub use self::lost_logins::{LostLogin, lost_logins};
 use super::clients::codex_provider::{self, ProviderLogin};
 use super::known_client::Places;
 use crate::config::{Config, Profile};

@@ -198,6 +198,10 @@ pub struct Places {
     relative: Vec<(&'static str, PathBuf)>,
     /// What variables have Gemini CLI think of every folder that it is started in.
     pub(super) gemini_trust: Option<FolderTrust>,
+    /// The limit for each call of a server that the environment sets for Claude Code, in milliseconds.
+    pub(super) claude_call_limit: Option<f64>,
+    /// The files of settings of which a client says itself that it uses nothing.
+    unused: Vec<PathBuf>,
     is_mac: bool,
 }
 
@@ -223,6 +227,9 @@ const MOVING: [&str; 8] = [
     "QWEN_CODE_TRUSTED_FOLDERS_PATH",
     "FACTORY_HOME_OVERRIDE",
 ];
+
+/// The variable with which Claude Code limits each call of a server.
+pub(super) const CALL_LIMIT: &str = "MCP_TOOL_TIMEOUT";
 
 /// The variables that a client takes relative to the directory in which it is started, each with that client.
 const RELATIVE: [(&str, &str); 4] = [
@@ -256,7 +263,22 @@ impl Places {
         let is_set =
             |(name, value, _): &(&str, &str, _)| variable(name).is_some_and(|it| it == *value);
         let gemini_trust = GEMINI_TRUST.into_iter().find(is_set).map(|(_, _, trust)| trust);
-        Some(Self { home, moved, relative, gemini_trust, is_mac })
+        let claude_call_limit =
+            variable(CALL_LIMIT).and_then(|limit| limit.into_string().ok()?.trim().parse().ok());
+        let unused = Vec::new();
+        Some(Self { home, moved, relative, gemini_trust, claude_call_limit, unused, is_mac })
+    }
+
+    /// Returns the places with files of which a client says itself that it uses nothing.
+    #[must_use]
+    pub fn without(mut self, unused: &[PathBuf]) -> Self {
+        self.unused = unused.iter().map(|file| real(file)).collect();
+        self
+    }
+
+    /// Says whether a client uses nothing of a file, as it says itself.
+    pub(super) fn is_unused(&self, file: &Path) -> bool {
+        !self.unused.is_empty() && self.unused.contains(&real(file))
     }
 
     /// Returns the directory that a variable names, or this default in the home directory.
@@ -322,6 +344,11 @@ impl Server {
         }
         entry
     }
+}
+
+/// Returns a path with its links resolved, as far as that can be done.
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
 /// The key of a limit for one call in milliseconds.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::judge_client::{self, ExaminedClient, ExaminedFile, Programs, Scope, Unreadable};
 use super::judge_switches;
+use crate::config::Config;
 use crate::doctor::finding::{Finding, Level, Subject};
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::setup::brought_entry::judge_program;
@@ -14,6 +15,7 @@ use crate::setup::config_file::{ConfigFile, ConfigFileError, too_much};
 use crate::setup::edits::config_edit::{EditError, names_bridge};
 use crate::setup::edits::entry_arguments::JudgeArguments;
 use crate::setup::edits::entry_variables::{self, Values};
+use crate::setup::installed_agents::lost_logins;
 use crate::setup::known_client::{Client, ClientFile, FolderTrust, Places, Server};
 use crate::setup::stable_program::{StablePath, called_path};
 use crate::setup::switches::{self, PlaceRead};
@@ -42,17 +44,31 @@ impl StartedIn<'_> {
     }
 }
 
-/// Returns the entries of clients that cannot start the bridge, each with its remedy. Blocks while it reads their files.
-pub(crate) fn broken_entries(
+/// Returns what keeps installed clients from starting the bridge here, each with its remedy: problems of entries, and directories that a
+/// client does not trust. Blocks while it reads their files.
+pub(crate) fn hindrances(
     environment: &[(OsString, OsString)],
     own_binary: &Path,
     judge_arguments: JudgeArguments,
     started_in: StartedIn<'_>,
 ) -> Vec<Finding> {
-    let mut findings = examine(environment, own_binary, judge_arguments, started_in);
-    let checks = ["entry", judge_switches::CHECK];
-    findings.retain(|one| checks.contains(&one.check) && one.level == Level::Problem);
+    let mut findings =
+        examine(environment, own_binary, judge_arguments, started_in, Known::default());
+    findings.retain(|one| match one.check {
+        "entry" | judge_switches::CHECK => one.level == Level::Problem,
+        "trust" => [Level::Note, Level::Problem].contains(&one.level),
+        _ => false,
+    });
     findings
+}
+
+/// What is known beside the files of the clients.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Known<'a> {
+    /// The configuration, if it is to be judged whether its agents have their logins below the clients, too.
+    pub(crate) config: Option<&'a Config>,
+    /// The files of settings of which a client says itself that it uses nothing.
+    pub(crate) unused: &'a [PathBuf],
 }
 
 /// Examines all installed clients. Blocks while it reads their files.
@@ -61,6 +77,7 @@ pub(crate) fn examine(
     own_binary: &Path,
     judge_arguments: JudgeArguments,
     started_in: StartedIn<'_>,
+    known: Known<'_>,
 ) -> Vec<Finding> {
     let variable = |name: &str| {
         let found = environment.iter().find(|(known, _)| known == name);
@@ -69,6 +86,7 @@ pub(crate) fn examine(
     let Some(places) = Places::read(variable, cfg!(target_os = "macos")) else {
         return Vec::new();
     };
+    let places = places.without(known.unused);
     let search = variable("PATH");
     let find = |program: &str| find_program(Path::new(program), search.as_deref());
     let value = |name: &str| variable(name).and_then(|value| value.into_string().ok());
@@ -106,8 +124,18 @@ pub(crate) fn examine(
             Some(_) => untrusted(client, &places, started_in.directories),
             None => Vec::new(),
         };
-        let examined =
-            ExaminedClient { name: client.name, title: client.title, has_plugin, untrusted, files };
+        let lost_logins = known.config.map(|config| {
+            let is_passed = |name: &str| is_passed(client, name, &files);
+            lost_logins((config, &places, own_binary), find, variable, is_passed)
+        });
+        let examined = ExaminedClient {
+            name: client.name,
+            title: client.title,
+            has_plugin,
+            untrusted,
+            lost_logins: lost_logins.unwrap_or_default(),
+            files,
+        };
         let places_read = started_in.project.map(|project| started_in.places_read(client, project));
         let judge_program = |command: &str| {
             let mut roots = places_read.iter().flatten().map(|place| &place.root);
@@ -135,6 +163,15 @@ pub(crate) fn examine(
         findings.extend(judged);
     }
     findings
+}
+
+/// Says whether a client passes a variable on to the bridge. What one of its files passes on is taken to be passed on.
+fn is_passed(client: &Client, name: &str, files: &[ExaminedFile]) -> bool {
+    let written = files.iter().filter_map(|file| file.written.as_ref().ok());
+    let entries: Vec<_> = written.filter_map(|written| written.entry.as_ref()).collect();
+    let settings = files.iter().filter_map(|file| switches::settings_in(client.name, &file.path));
+    let settings: Vec<_> = settings.collect();
+    switches::passes_variable(client.name, name, (&entries, &settings))
 }
 
 /// Says that a client reads other files than the examined ones.
@@ -359,7 +396,7 @@ mod tests {
         let judge =
             |_: &[String]| Ok(StartedServer { role: ServerRole::Orchestrator, project: None });
         let own = base.join("bin/cli-team-bridge");
-        let mut found = examine(&environment, &own, judge, started_in);
+        let mut found = examine(&environment, &own, judge, started_in, Known::default());
         found.retain(|one| one.check == "entry");
         for client in ["claude-code", "droid"] {
             let subject = Subject::Client(client.to_owned());

@@ -1,6 +1,7 @@
 //! Judges the files of a client. Pure.
 
 mod call_limit;
+mod lost_login;
 mod plugin_entry;
 #[cfg(test)]
 mod tests;
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use self::call_limit::judge_limit;
+use self::lost_login::judge_lost_logins;
 use self::plugin_entry::judge_plugin;
 use self::untrusted_folder::judge_trust;
 use crate::doctor::finding::{Cause, Finding, Subject};
@@ -24,6 +26,7 @@ use crate::setup::edits::config_edit::{
 };
 use crate::setup::edits::entry_arguments::{JudgeArguments, ServerRole, started_server};
 use crate::setup::edits::entry_variables::{Expanded, Left};
+use crate::setup::installed_agents::LostLogin;
 use crate::setup::known_client::FolderTrust;
 use crate::setup::switches::judges_partial_entry;
 use crate::setup::written_entry::Written;
@@ -39,6 +42,8 @@ pub(super) struct ExaminedClient {
     pub(super) has_plugin: bool,
     /// The directories that it does not trust, so that it starts no MCP servers there.
     pub(super) untrusted: Vec<(PathBuf, FolderTrust)>,
+    /// The agents whose logins are in variables that it does not pass on to the bridge.
+    pub(super) lost_logins: Vec<LostLogin>,
     pub(super) files: Vec<ExaminedFile>,
 }
 
@@ -265,6 +270,9 @@ pub(super) fn judge(client: &ExaminedClient, programs: &Programs<'_>) -> Vec<Fin
             findings.push(judged.with_cause(cause));
         }
         findings.extend(judge_limit((client.name, &subject), &key, written, entry));
+    }
+    if is_set_up {
+        findings.extend(judge_lost_logins(client, &subject));
     }
     if is_set_up || client.has_plugin {
         findings.extend(client.untrusted.iter().map(|(directory, trust)| {

@@ -9,19 +9,22 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::domain::limits::CLIENT_WORD_CHARS;
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::domain::text::visible_letters::beginning;
-use crate::setup::config_file::ConfigFile;
+use crate::setup::config_file::{ConfigFile, ConfigFileError};
 use crate::setup::edits::edit_json::value_at;
+use crate::setup::edits::json_reader::JsonReader;
 use crate::setup::known_client::FolderTrust;
-use crate::setup::switches::is_nothing;
+use crate::setup::switches::{is_new_form, is_nothing};
 
 /// The files that decide.
 pub(super) struct TrustFiles {
     pub(super) settings: PathBuf,
+    /// The settings of the folder itself, if they decide whether rules count there.
+    pub(super) in_folder: Option<PathBuf>,
     pub(super) rules: PathBuf,
     pub(super) reading: TrustReading,
 }
@@ -34,13 +37,22 @@ pub(super) enum TrustReading {
 }
 
 impl TrustReading {
+    /// Returns what it accepts in the rules, which is not what it accepts in its settings.
+    fn rules_reader(self) -> JsonReader {
+        let title = match self {
+            Self::Gemini => "Gemini CLI",
+            Self::Qwen => "Qwen Code",
+        };
+        JsonReader { title, comments: true, byte_order_mark: false }
+    }
+
     /// Says whether rules count with this value of the setting.
     fn is_on(self, setting: &Value) -> bool {
         match self {
             // It takes the word for the value.
             Self::Gemini => {
                 let is_word = setting.as_str().is_some_and(|it| it.eq_ignore_ascii_case("false"));
-                *setting != Value::Bool(false) && !is_word
+                setting.is_null() || !is_nothing(setting) && !is_word
             }
             Self::Qwen => !is_nothing(setting),
         }
@@ -48,6 +60,39 @@ impl TrustReading {
 }
 
 impl TrustFiles {
+    /// Reads the setting with which rules count: that of the folder itself, if it has one, and else the user's. Qwen Code also takes the
+    /// form that it had before settings had sections, as far as the first start has not replaced that.
+    fn setting(&self) -> Result<Value, String> {
+        let of_folder = self.in_folder.as_ref().and_then(|file| value_in(file, &[]).ok()?);
+        if let Some(value) = of_folder.map(|all| all["security"]["folderTrust"]["enabled"].clone())
+            && value.is_boolean()
+        {
+            return Ok(value);
+        }
+        let all = value_in(&self.settings, &[])?.unwrap_or_default();
+        let value = all["security"]["folderTrust"]["enabled"].clone();
+        let is_old = self.reading == TrustReading::Qwen && value.is_null() && !is_new_form(&all);
+        Ok(if is_old { all["folderTrust"].clone() } else { value })
+    }
+
+    /// Reads the rules; none if there is no file.
+    fn read_rules(&self) -> Result<Option<Map<String, Value>>, String> {
+        let named = |why: &dyn std::fmt::Display| format!("{}: {why}", self.rules.shown());
+        let text = match ConfigFile::read(&self.rules, None) {
+            Ok(file) => file.text,
+            // Both take it for no file.
+            Err(ConfigFileError::Broken { .. }) => None,
+            Err(error) => return Err(named(&error)),
+        };
+        let Some(text) = text else { return Ok(None) };
+        self.reading.rules_reader().check(&text).map_err(|error| named(&error))?;
+        match value_at(&text, &[]).map_err(|error| named(&error))? {
+            Some(Value::Object(rules)) => Ok(Some(rules)),
+            Some(_) => Err(named(&"it is no JSON object")),
+            None => Err(named(&"it is empty")),
+        }
+    }
+
     /// Returns whether a folder, links resolved, is trusted.
     pub(super) fn trust(&self, folder: &Path) -> FolderTrust {
         judge(self, folder).unwrap_or_else(FolderTrust::Unknown)
@@ -55,23 +100,14 @@ impl TrustFiles {
 }
 
 fn judge(files: &TrustFiles, folder: &Path) -> Result<FolderTrust, String> {
-    let enabled = ["security", "folderTrust", "enabled"].map(str::to_owned);
-    let setting = value_in(&files.settings, &enabled)?.unwrap_or_default();
-    if !files.reading.is_on(&setting) {
+    if !files.reading.is_on(&files.setting()?) {
         return Ok(FolderTrust::Trusted);
     }
-    let rules = match value_in(&files.rules, &[]) {
-        Ok(Some(Value::Object(rules))) => Some(Value::Object(rules)),
-        Ok(None) => None,
-        Ok(Some(_)) => {
-            return Ok(FolderTrust::Broken(format!(
-                "{}: it is no JSON object",
-                files.rules.shown()
-            )));
-        }
+    let rules = match files.read_rules() {
+        Ok(rules) => rules.unwrap_or_default(),
         Err(why) => return Ok(FolderTrust::Broken(why)),
     };
-    let rules = rules.as_ref().and_then(Value::as_object).into_iter().flatten();
+    let rules = rules.iter();
     let is_level = |level: &Value| level.as_str().is_some_and(|level| LEVELS.contains(&level));
     let wrong = rules.clone().find(|(_, level)| !is_level(level));
     if let (TrustReading::Gemini, Some((folder, level))) = (files.reading, wrong) {
@@ -130,6 +166,7 @@ mod tests {
         let own = home.join(".gemini");
         let files = TrustFiles {
             settings: own.join("settings.json"),
+            in_folder: None,
             rules: own.join("trustedFolders.json"),
             reading: TrustReading::Gemini,
         };
@@ -155,9 +192,21 @@ mod tests {
         assert!(matches!(of("real"), FolderTrust::Broken(_)));
         write("trustedFolders.json", "[]");
         assert!(matches!(of("real"), FolderTrust::Broken(_)));
+        for (text, words) in [
+            ("\u{feff}{ \"HOME/real\": \"TRUST_FOLDER\" }", "byte order mark"),
+            ("{ \"HOME/real\": \"TRUST_FOLDER\", }", "comma after the last value"),
+            ("", "it is empty"),
+        ] {
+            write("trustedFolders.json", text);
+            let FolderTrust::Broken(why) = of("real") else { panic!("{text}") };
+            assert!(why.contains(words), "{why}");
+        }
+        fs::remove_file(own.join("trustedFolders.json")).unwrap();
+        std::os::unix::fs::symlink("/nowhere/rules.json", own.join("trustedFolders.json")).unwrap();
+        assert_eq!(of("real"), FolderTrust::Undecided, "a broken link is no file");
         write("settings.json", "[");
         assert!(matches!(of("real"), FolderTrust::Unknown(_)));
-        for off in ["false", "\"False\""] {
+        for off in ["false", "\"False\"", "0", "\"\""] {
             let text = r#"{ "security": { "folderTrust": { "enabled": OFF } } }"#;
             write("settings.json", &text.replace("OFF", off));
             assert_eq!(of("real"), FolderTrust::Trusted, "{off}");
@@ -171,6 +220,7 @@ mod tests {
         fs::create_dir_all(home.join("real/inner")).unwrap();
         let files = TrustFiles {
             settings: home.join("settings.json"),
+            in_folder: Some(home.join("real/settings.json")),
             rules: home.join("trustedFolders.json"),
             reading: TrustReading::Qwen,
         };
@@ -195,5 +245,22 @@ mod tests {
         assert_eq!(["real", "real/inner"].map(of), [FolderTrust::Refused, FolderTrust::Refused]);
         rules(r#"{ "HOME/real": "DO_NOT_TRUST", "HOME/real/inner": "TRUST_FOLDER" }"#);
         assert_eq!(["real", "real/inner"].map(of), [FolderTrust::Refused, FolderTrust::Trusted]);
+        // The folder's own settings decide, and else the user's, also in their first form.
+        let in_folder = |on: bool| {
+            let text =
+                format!("{{ \"security\": {{ \"folderTrust\": {{ \"enabled\": {on} }} }} }}");
+            fs::write(home.join("real/settings.json"), text).unwrap();
+        };
+        in_folder(false);
+        assert_eq!(of("real"), FolderTrust::Trusted);
+        fs::write(&files.settings, "{}").unwrap();
+        in_folder(true);
+        assert_eq!(of("real"), FolderTrust::Refused);
+        fs::remove_file(home.join("real/settings.json")).unwrap();
+        assert_eq!(of("real"), FolderTrust::Trusted);
+        fs::write(&files.settings, r#"{ "folderTrust": true }"#).unwrap();
+        assert_eq!(of("real"), FolderTrust::Refused);
+        fs::write(&files.settings, r#"{ "$version": 3, "folderTrust": true }"#).unwrap();
+        assert_eq!(of("real"), FolderTrust::Trusted);
     }
 }

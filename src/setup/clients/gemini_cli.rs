@@ -28,6 +28,7 @@ pub(super) const CLIENT: Client = Client {
         let rules = places.moved_to("GEMINI_CLI_TRUSTED_FOLDERS_PATH");
         let files = TrustFiles {
             settings: directory(places).join("settings.json"),
+            in_folder: None,
             rules: rules.unwrap_or_else(|| directory(places).join("trustedFolders.json")),
             reading: TrustReading::Gemini,
         };

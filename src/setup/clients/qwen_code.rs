@@ -25,6 +25,7 @@ pub(super) const CLIENT: Client = Client {
         let rules = places.moved_to("QWEN_CODE_TRUSTED_FOLDERS_PATH");
         let files = TrustFiles {
             settings: directory(places).join("settings.json"),
+            in_folder: Some(folder.join(".qwen/settings.json")),
             rules: rules.unwrap_or_else(|| directory(places).join("trustedFolders.json")),
             reading: TrustReading::Qwen,
         };

@@ -1,10 +1,15 @@
 //! Switches of Claude Code, as version 2.1.329 decides them: rules that deny its tools, lists of servers that are denied, allowed or
 //! disabled, the approval of a project's `.mcp.json`, and the switch for all hooks.
 
+mod limit_of_calls;
+mod invalid_settings;
+
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use self::invalid_settings::invalid_setting;
+use self::limit_of_calls::by_call_limit;
 use super::entry_values::{JudgedFields, Least, number_in, of_values, wrong_value};
 use super::find_switches::{hooks_off, quoted_word, setting_in, texts};
 use super::name_pattern::fits;
@@ -48,7 +53,7 @@ impl Settings {
 /// Finds what switches the bridge off.
 pub(in crate::setup) fn of_claude_code(used: &EntryInUse<'_>) -> Vec<Switch> {
     let (settings, dropped): (Vec<_>, Vec<_>) =
-        read_settings(used).into_iter().partition(|one| invalid_setting(one).is_none());
+        read_settings(used).into_iter().partition(|one| counts(used, one));
     let mut switches: Vec<_> = settings
         .iter()
         .flat_map(|one| [denied_tools(used, one), denied_server(used, one)])
@@ -73,6 +78,7 @@ pub(in crate::setup) fn of_claude_code(used: &EntryInUse<'_>) -> Vec<Switch> {
         switches.extend(settings.iter().filter_map(|one| asked_tools(used, one)));
     }
     switches.extend(by_start_limit(used, &settings));
+    switches.extend(by_call_limit(used, &settings));
     switches.extend(by_hooks(&settings));
     switches
 }
@@ -90,7 +96,7 @@ pub(in crate::setup) fn left_out_by_claude_code(used: &EntryInUse<'_>) -> Option
     }
     let by_settings = || {
         let mut read = read_settings(used);
-        read.retain(|one| invalid_setting(one).is_none());
+        read.retain(|one| counts(used, one));
         let found = rejected(&read).map(|(one, setting)| (one.is_managed, setting));
         let by_user = || Some((false, lists_of_projects(used, REJECTED).into_iter().next()?));
         let (is_managed, setting) = found.or_else(by_user)?;
@@ -99,7 +105,10 @@ pub(in crate::setup) fn left_out_by_claude_code(used: &EntryInUse<'_>) -> Option
         Some(Reason { setting, correction })
     };
     let by_settings = || by_settings().filter(|_| used.scope == EntryScope::Project);
-    null_variables(used).or_else(|| wrong_value(used, &[used.layer()], FIELDS)).or_else(by_settings)
+    null_variables(used)
+        .or_else(|| wrong_value(used, &[used.layer()], FIELDS))
+        .or_else(|| wrong_arguments(used))
+        .or_else(by_settings)
 }
 
 /// Says that an entry has `null` for its variables, with which it is none.
@@ -108,6 +117,16 @@ fn null_variables(used: &EntryInUse<'_>) -> Option<Reason> {
     let setting = setting_in(&format!("{}.env", used.key), &used.file);
     let correction = format!("correct or remove {setting}");
     Some(Reason { setting: format!("{setting}, which is `null`"), correction })
+}
+
+/// Says that the arguments of an entry are no list of texts, with which it is none.
+fn wrong_arguments(used: &EntryInUse<'_>) -> Option<Reason> {
+    let arguments = used.entry.get("args")?;
+    let is_list = arguments.as_array().is_some_and(|all| all.iter().all(Value::is_string));
+    let setting = setting_in(&format!("{}.args", used.key), &used.file);
+    let correction = format!("correct or remove {setting}");
+    (!is_list)
+        .then(|| Reason { setting: format!("{setting}, which is no list of texts"), correction })
 }
 
 /// Reads all files of settings, those that others override first.
@@ -131,32 +150,9 @@ fn read_settings(used: &EntryInUse<'_>) -> Vec<Settings> {
     files.into_iter().filter_map(read).collect()
 }
 
-/// The permission modes of Claude Code. `manual` is another name of `default`.
-const MODES: [&str; 7] =
-    ["default", "manual", "acceptEdits", "bypassPermissions", "plan", "dontAsk", "auto"];
-
-/// Finds a setting of the user's or the project's with a value of the wrong kind. Because of one such value, Claude Code uses nothing of
-/// that file. Only those are looked for with which that was seen.
-fn invalid_setting(settings: &Settings) -> Option<String> {
-    let (all, permissions) = (&settings.value, &settings.value["permissions"]);
-    let mode = &permissions["defaultMode"];
-    let is_list = |value: &Value| value.is_null() || value.is_array();
-    let lists = ["allow", "deny", "ask"].map(|key| (key, &permissions[key]));
-    let of_permissions = lists.into_iter().find(|(_, value)| !is_list(value));
-    // Those that may guard permissions. Of another event it leaves out what is wrong, and uses the rest of the file.
-    let guards = ["PreToolUse", "PermissionRequest"];
-    let mut guards = guards.into_iter().filter(|event| !is_list(&all["hooks"][*event]));
-    if settings.is_managed {
-        None
-    } else if !all["model"].is_null() && !all["model"].is_string() {
-        Some("model".to_owned())
-    } else if !mode.is_null() && !mode.as_str().is_some_and(|mode| MODES.contains(&mode)) {
-        Some("permissions.defaultMode".to_owned())
-    } else if let Some((key, _)) = of_permissions {
-        Some(format!("permissions.{key}"))
-    } else {
-        guards.next().map(|event| format!("hooks.{event}"))
-    }
+/// Says whether Claude Code uses a file.
+fn counts(used: &EntryInUse<'_>, settings: &Settings) -> bool {
+    invalid_setting(settings).is_none() && !used.places.is_unused(&settings.file)
 }
 
 /// Says that Claude Code uses nothing of a file.
@@ -330,7 +326,8 @@ fn lists_of_projects(used: &EntryInUse<'_>, list: &str) -> Vec<String> {
         let project = path.iter().fold(&all, |value, key| &value[key]);
         let setting = setting_in(&key_of(&[&path[..], &[list.to_owned()]].concat()), &file);
         // Several directories may be of one project.
-        if texts(&project[list]).contains(&SERVER) && !settings.contains(&setting) {
+        let names = if list == REJECTED { names_in(&project[list]) } else { texts(&project[list]) };
+        if names.contains(&SERVER) && !settings.contains(&setting) {
             settings.push(setting);
         }
     }
@@ -340,9 +337,14 @@ fn lists_of_projects(used: &EntryInUse<'_>, list: &str) -> Vec<String> {
 /// The key of the lists that reject entries in a project's `.mcp.json`.
 const REJECTED: &str = "disabledMcpjsonServers";
 
+/// Returns the servers that a list about `.mcp.json` names. A text alone is a list of that one.
+fn names_in(list: &Value) -> Vec<&str> {
+    list.as_str().map_or_else(|| texts(list), |one| vec![one])
+}
+
 /// Returns the settings that reject an entry in a project's `.mcp.json`, and names that one.
 fn rejected(settings: &[Settings]) -> Option<(&Settings, String)> {
-    let one = settings.iter().find(|one| texts(&one.value[REJECTED]).contains(&SERVER))?;
+    let one = settings.iter().find(|one| names_in(&one.value[REJECTED]).contains(&SERVER))?;
     Some((one, one.named(REJECTED)))
 }
 
@@ -351,9 +353,13 @@ fn not_approved(used: &EntryInUse<'_>, settings: &[Settings]) -> Option<Switch> 
     if let Some((one, setting)) = rejected(settings) {
         return Some(used.off(&setting, one.remedy(&format!("remove `{SERVER}` from {setting}"))));
     }
-    let approves_all = |one: &Settings| one.value["enableAllProjectMcpServers"] == true;
-    let is_approved = settings.iter().any(approves_all)
-        || settings.iter().any(|one| texts(&one.value["enabledMcpjsonServers"]).contains(&SERVER));
+    let approves = |one: &Settings| {
+        let all = &one.value["enableAllProjectMcpServers"];
+        *all == true
+            || *all == "true"
+            || names_in(&one.value["enabledMcpjsonServers"]).contains(&SERVER)
+    };
+    let is_approved = settings.iter().any(approves);
     // Setup changes nothing of a client if it may not change the file of the entry.
     let opening = || {
         let error = ConfigFile::read(&used.file, used.root).err()?;

@@ -79,6 +79,13 @@ pub struct EntryLeftOut {
     pub remedy: String,
 }
 
+impl EntryLeftOut {
+    fn of(entry: EntryInUse<'_>, says: String, remedy: String) -> Self {
+        let is_local = entry.scope == EntryScope::Local;
+        Self { key: entry.key, file: entry.file, is_local, says, remedy }
+    }
+}
+
 /// Finds the entries that a client leaves out in all sessions that `find` judges.
 pub fn left_out(
     client: &Client,
@@ -114,7 +121,7 @@ pub fn judges_partial_entry(client: &str) -> bool {
     ["codex", "gemini", "qwen", "droid"].contains(&client)
 }
 
-/// Finds the entry that a client uses, and those before it that it leaves out. If it leaves all out, the first is the one to mend.
+/// Finds the entry that a client uses, and those that it leaves out. If it leaves all out, the first is the one to mend.
 fn entry_in_use<'a>(
     client: &'a Client,
     places: &'a Places,
@@ -130,21 +137,32 @@ fn entry_in_use<'a>(
     if reasons.len() == entries.len() {
         return entries.into_iter().next().map(|first| (first, Vec::new()));
     }
-    let used = entries.swap_remove(reasons.len());
-    let left_out = entries.into_iter().zip(reasons).map(|(entry, reason)| EntryLeftOut {
-        says: format!(
-            "{} takes the bridge from {} and not from {}, because of {}",
+    let first_left = reasons.len();
+    let used = entries.remove(first_left);
+    // What comes after it is not used here, and elsewhere neither if it is none.
+    let later: Vec<_> = entries.split_off(first_left);
+    let later = later.into_iter().filter_map(|entry| {
+        let reason = client.leaves_out.and_then(|leaves_out| leaves_out(&entry))?;
+        Some((entry, reason))
+    });
+    let before = entries.into_iter().zip(reasons).map(|(entry, reason)| {
+        let file = entry.file.shown().to_string();
+        let says = format!(
+            "{} takes the bridge from {} and not from {file}, because of {}",
             client.title,
             used.file.shown(),
-            entry.file.shown(),
             reason.setting
-        ),
-        remedy: format!("if it should take that of {}, {}", entry.file.shown(), reason.correction),
-        is_local: entry.scope == EntryScope::Local,
-        key: entry.key,
-        file: entry.file,
+        );
+        let remedy = format!("if it should take that of {file}, {}", reason.correction);
+        EntryLeftOut::of(entry, says, remedy)
     });
-    let left_out = left_out.collect();
+    let mut left_out: Vec<_> = before.collect();
+    left_out.extend(later.map(|(entry, reason)| {
+        let (title, file, setting) = (client.title, entry.file.shown(), reason.setting);
+        let says = format!("{title} takes no bridge from {file}, because of {setting}");
+        let remedy = format!("if it should run elsewhere, too, {}", reason.correction);
+        EntryLeftOut::of(entry, says, remedy)
+    }));
     Some((used, left_out))
 }
 

@@ -66,8 +66,8 @@ pub(in crate::setup) fn of_gemini_cli(used: &EntryInUse<'_>) -> Vec<Switch> {
     switches
 }
 
-/// Finds a value with which each session of Gemini CLI ends at its beginning. Only two of them are known, and of a project's file they
-/// count only if the folder is trusted.
+/// Finds a value with which each session of Gemini CLI, or of Qwen Code by the user's settings, ends at its beginning. Only two of them are
+/// known, and of a project's file they count only if the folder is trusted.
 fn ends_sessions(used: &EntryInUse<'_>, (settings, file): &Settings) -> Option<Switch> {
     let mut servers = settings["mcpServers"].as_object().into_iter().flatten();
     let server = servers.find(|(_, server)| server.is_null()).map(|(name, _)| name);
@@ -107,6 +107,9 @@ pub(in crate::setup) fn of_qwen_code(used: &EntryInUse<'_>) -> Vec<Switch> {
         switches.extend(by_approval(used, &directory));
     }
     switches.extend(by_hooks(&settings, &["disableAllHooks"], true));
+    // It survives them in a project.
+    let of_user = settings.first().filter(|(_, file)| file.starts_with(&directory));
+    switches.extend(of_user.and_then(|settings| ends_sessions(used, settings)));
     switches
 }
 
@@ -165,6 +168,11 @@ fn by_hooks(settings: &[Settings], path: &[&str], off: bool) -> Option<Switch> {
     (value(last) == off).then(|| hooks_off(&setting_in(&format!("{key} = {off}"), file), &remedy))
 }
 
+/// Says whether settings of Qwen Code have the form with sections, so that it does not look for the first form.
+pub(in crate::setup) fn is_new_form(settings: &Value) -> bool {
+    settings["$version"].as_f64().is_some_and(|version| version >= 2.0)
+}
+
 /// What becomes of `excludeMCPServers` and `allowMCPServers`, the names that the lists had in the first form of the settings.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OldLists {
@@ -176,8 +184,7 @@ enum OldLists {
 impl OldLists {
     /// Returns a list of servers, and its key.
     fn list<'a>(self, settings: &'a Value, new: &str, old: &str) -> (&'a Value, String) {
-        let is_new_form = settings["$version"].as_f64().is_some_and(|version| version >= 2.0);
-        if self == Self::Moved && !is_new_form && settings[old].is_array() {
+        if self == Self::Moved && !is_new_form(settings) && settings[old].is_array() {
             (&settings[old], old.to_owned())
         } else {
             (&settings["mcp"][new], format!("mcp.{new}"))

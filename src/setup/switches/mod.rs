@@ -9,6 +9,7 @@ mod gemini_policies;
 mod gemini_switches;
 mod javascript_json;
 mod name_pattern;
+mod passed_variables;
 mod qwen_approvals;
 mod session_files;
 mod tool_lists;
@@ -16,7 +17,8 @@ mod tool_lists;
 pub(in crate::setup) use self::claude_switches::{left_out_by_claude_code, of_claude_code};
 pub(in crate::setup) use self::entry_values::is_nothing;
 pub use self::find_switches::{EntryLeftOut, find, judges_partial_entry, left_out};
-pub(in crate::setup) use self::gemini_switches::{of_gemini_cli, of_qwen_code};
+pub(in crate::setup) use self::gemini_switches::{is_new_form, of_gemini_cli, of_qwen_code};
+pub use self::passed_variables::{passes_variable, settings_in};
 pub use self::session_files::{PlaceRead, places_read, places_read_in, shared_file};
 pub(in crate::setup) use self::tool_lists::{of_codex, of_droid, of_zed};
 

@@ -128,7 +128,11 @@ impl CodexTrust {
 const CODEX_VALUES: JudgedFields = JudgedFields {
     has_cwd: true,
     has_env_of_texts: true,
-    limits: &[("startup_timeout_sec", Least::MoreThanZero), ("tool_timeout_sec", Least::Zero)],
+    limits: &[
+        ("startup_timeout_sec", Least::MoreThanZero),
+        ("startup_timeout_ms", Least::WholeMoreThanZero),
+        ("tool_timeout_sec", Least::Zero),
+    ],
     lists: &[],
     excluded: &["url", "bearer_token_env_var", "environment_id"],
 };

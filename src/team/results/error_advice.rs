@@ -5,6 +5,10 @@ use crate::config::{EnvPattern, Profile};
 use crate::domain::task::TaskError;
 use crate::domain::task::{error_class, retry_time};
 
+/// Where the documentation says how a key reaches the bridge.
+const KEYS: &str =
+    concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/setup.md#keys-in-the-environment");
+
 /// Facts that an error itself does not contain.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Advice<'a> {
@@ -75,7 +79,12 @@ impl<'a> Advice<'a> {
                             "; if your shell has `{name}`, name it in `env_pass` of the agent's profile"
                         )
                     });
-                    error.message = format!("{message}{variable}; to log in, {login}");
+                    let set = variable_to_set(login).map_or_else(String::new, |name| {
+                        format!(
+                            ". If {name} is set, the client that leads may not pass it on to the bridge: {KEYS}"
+                        )
+                    });
+                    error.message = format!("{message}{variable}; to log in, {login}{set}");
                     error.login = Some(login.to_owned());
                 }
             }
@@ -89,11 +98,19 @@ impl<'a> Advice<'a> {
     }
 }
 
+/// Returns the variable that the advice on a login says to set.
+fn variable_to_set(login: &str) -> Option<&str> {
+    let (_, after) = login.split_once("set ")?;
+    variable_in(after).filter(|name| after.starts_with(name))
+}
+
 /// Returns the first name of an environment variable in the words of an agent that misses one.
 fn missing_variable(words: &str) -> Option<&str> {
-    if !words.to_lowercase().contains("environment variable") {
-        return None;
-    }
+    words.to_lowercase().contains("environment variable").then(|| variable_in(words))?
+}
+
+/// Returns the first word that can be the name of an environment variable.
+fn variable_in(words: &str) -> Option<&str> {
     let is_of_name = |letter: char| letter == '_' || letter.is_ascii_alphanumeric();
     let mut names = words.split(|letter| !is_of_name(letter));
     names.find(|word| {
@@ -144,6 +161,22 @@ mod tests {
         assert!(error.message.ends_with("; to log in, set KEY"), "{error:?}");
         let unknown = Advice::default().on(&refused(401, "no key", None));
         assert_eq!((unknown.class.as_str(), unknown.login), ("auth", None));
+    }
+
+    #[test]
+    fn a_key_that_is_set_may_be_lost_on_its_way_to_the_bridge() {
+        let message = |login| {
+            let advice = Advice { login: Some(login), ..advice() };
+            advice.on(&refused(-32000, "Authentication required", None)).message
+        };
+        let said = message("run `claude` and its /login, or set ANTHROPIC_API_KEY");
+        let says = ", or set ANTHROPIC_API_KEY. If ANTHROPIC_API_KEY is set, the client that leads may not pass it on";
+        assert!(said.contains(says) && said.ends_with("#keys-in-the-environment"), "{said}");
+        for other in ["run `x`, which will set up A_KEY", "`printenv A_KEY | x`", "set KEY"] {
+            assert!(message(other).ends_with(&format!("; to log in, {other}")), "{other}");
+        }
+        let docs = include_str!("../../../docs/setup.md");
+        assert!(docs.contains("\n### Keys in the environment\n"));
     }
 
     #[test]

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::overview_lines;
-use super::overview_parts::{BrokenEntry, BusView, FileView, Overview, ProjectView, TeamNow};
+use super::overview_parts::{BusView, FileView, Hindrance, Overview, ProjectView, TeamNow};
 use super::suggested_step::suggested_step;
 use crate::bus::state::{Delivery, State, Task};
 use crate::bus::storage::file::{Foreign, PresentState, Proof, SeenPresence, read_state};
 use crate::cli::commands::look as look_commands;
 use crate::cli::commands::run::can_be_resumed;
 use crate::cli::{Failure, find_project, load_config, output, with_hint};
-use crate::doctor::{self, Finding, Subject};
+use crate::doctor::{self, Finding, Level, Subject};
 use crate::domain::ids::SessionId;
 use crate::domain::member::MemberKind;
 use crate::domain::task::TaskStatus;
@@ -64,10 +64,10 @@ fn look(judge_arguments: JudgeArguments) -> Result<Overview, Failure> {
         judge_arguments,
     };
     let clients = connected_clients::look(&places, started_in, &own, program, variable);
-    let broken = broken(&clients, &own, started_in);
+    let (clients, hindrances) = hindered(clients, &find_hindrances(&own, started_in));
     Ok(Overview {
         clients,
-        broken,
+        hindrances,
         agents,
         project: match &project {
             Err(error) => ProjectView::Absent(error.to_string()),
@@ -80,24 +80,40 @@ fn look(judge_arguments: JudgeArguments) -> Result<Overview, Failure> {
     })
 }
 
-/// Finds out what is wrong with the entries that do not start the bridge, as the doctor says it.
-fn broken(clients: &[InstalledClient], own: &Path, started_in: StartedIn<'_>) -> Vec<BrokenEntry> {
-    let broken = clients.iter().filter(|client| client.connection == Connection::Broken);
-    if broken.clone().next().is_none() {
-        return Vec::new();
-    }
+/// Finds what keeps clients from starting the bridge, as the doctor says it.
+fn find_hindrances(own: &Path, started_in: StartedIn<'_>) -> Vec<Finding> {
     let environment: Vec<_> = std::env::vars_os().collect();
     let directories = [started_in.directory, started_in.project];
     let directories: Vec<_> = directories.into_iter().flatten().map(Path::to_owned).collect();
     let places = doctor::StartedIn { project: started_in.project, directories: &directories };
-    let findings = doctor::broken_entries(&environment, own, started_in.judge_arguments, places);
-    let of = |client: &InstalledClient| {
+    doctor::hindrances(&environment, own, started_in.judge_arguments, places)
+}
+
+/// Returns the clients, none of them called connected of which the doctor says something else, with what it says. Of each, the first
+/// problem counts, and else that it does not trust the directory.
+fn hindered(
+    mut clients: Vec<InstalledClient>,
+    findings: &[Finding],
+) -> (Vec<InstalledClient>, Vec<Hindrance>) {
+    use Connection::{Broken, Connected, Joins, Untrusted};
+    let mut hindrances = Vec::new();
+    let has_entry =
+        |one: &&mut InstalledClient| [Connected, Joins, Broken].contains(&one.connection);
+    for client in clients.iter_mut().filter(has_entry) {
         let is_of = |finding: &&Finding| matches!(&finding.subject, Subject::Client(name) if name == client.name);
-        let finding = findings.iter().find(is_of)?;
-        let remedy = finding.remedy.clone()?;
-        Some(BrokenEntry { client: client.title, says: finding.says.clone(), remedy })
-    };
-    broken.filter_map(of).collect()
+        let of_client = || findings.iter().filter(is_of);
+        let worst = of_client().find(|one| one.level == Level::Problem);
+        let Some(finding) = worst.or_else(|| of_client().next()) else { continue };
+        let is_trust = finding.level != Level::Problem;
+        client.connection = match client.connection {
+            Connected | Joins if is_trust => Untrusted,
+            _ => Broken,
+        };
+        let (client, says) = (client.title, finding.says.clone());
+        let remedy = finding.remedy.clone();
+        hindrances.extend(remedy.map(|remedy| Hindrance { client, is_trust, says, remedy }));
+    }
+    (clients, hindrances)
 }
 
 fn look_at_file(project: &Path) -> FileView {
@@ -185,5 +201,32 @@ fn is_lost(state: &State, task: &Task, held: &BTreeSet<SessionId>) -> bool {
             matches!(delivery, Some(Delivery::Unread { last: None })) && !is_led()
         }
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_client_is_called_connected_of_which_the_doctor_says_something_else() {
+        use Connection::{Broken, Connected, Joins, NotConnected, Untrusted};
+        let subject = |name: &str| Subject::Client(name.to_owned());
+        let problem = Finding::problem(&subject("codex"), "entry", "it runs x", "remove it");
+        let trust =
+            |name: &str| Finding::note(&subject(name), "trust", "no trust").with_remedy("trust it");
+        let findings = [trust("gemini"), trust("codex"), problem];
+        let connections = |before: Connection| {
+            let client = |name| InstalledClient { name, title: name, connection: before };
+            let (after, hindrances) =
+                hindered(["codex", "gemini", "zed"].map(client).to_vec(), &findings);
+            let says: Vec<_> = hindrances.into_iter().map(|one| (one.client, one.says)).collect();
+            (after.iter().map(|one| one.connection).collect::<Vec<_>>(), says)
+        };
+        let said = vec![("codex", "it runs x".to_owned()), ("gemini", "no trust".to_owned())];
+        assert_eq!(connections(Connected), (vec![Broken, Untrusted, Connected], said.clone()));
+        assert_eq!(connections(Joins), (vec![Broken, Untrusted, Joins], said));
+        // Where there is no entry, the doctor speaks of none.
+        assert_eq!(connections(NotConnected), (vec![NotConnected; 3], Vec::new()));
     }
 }

@@ -1,6 +1,6 @@
 //! The overview as lines for people. Pure.
 
-use super::overview_parts::{BrokenEntry, BusView, FileView, Overview, ProjectView};
+use super::overview_parts::{BusView, FileView, Hindrance, Overview, ProjectView};
 use super::suggested_step::suggested_step;
 use crate::domain::ids::TaskId;
 use crate::domain::text::counted::counted;
@@ -15,7 +15,7 @@ const SHOWN: usize = 200;
 /// Returns the lines of the overview.
 pub(super) fn of(overview: &Overview) -> Vec<String> {
     let mut lines = vec![format!("cli-team-bridge {}", env!("CARGO_PKG_VERSION")), String::new()];
-    lines.extend(block("clients", &clients(&overview.clients, &overview.broken)));
+    lines.extend(block("clients", &clients(&overview.clients, &overview.hindrances)));
     lines.extend(block("agents", &agents(&overview.agents)));
     lines.extend(block("project", &project(&overview.project)));
     lines.push(String::new());
@@ -30,7 +30,7 @@ fn block(label: &str, lines: &[String]) -> Vec<String> {
     labels.zip(lines).map(|(label, line)| format!("{label:<9}{line}")).collect()
 }
 
-fn clients(all: &[InstalledClient], broken: &[BrokenEntry]) -> Vec<String> {
+fn clients(all: &[InstalledClient], hindrances: &[Hindrance]) -> Vec<String> {
     let titles = |connection| {
         let those = all.iter().filter(|client| client.connection == connection);
         those.map(|client| client.title).collect::<Vec<_>>()
@@ -39,12 +39,12 @@ fn clients(all: &[InstalledClient], broken: &[BrokenEntry]) -> Vec<String> {
         ("connected", titles(Connection::Connected)),
         ("connected as a peer, which leads no team", titles(Connection::Joins)),
         ("connected by an entry that does not work", titles(Connection::Broken)),
+        ("connected, but not in this directory", titles(Connection::Untrusted)),
         ("not connected", titles(Connection::NotConnected)),
         ("unknown, see `cli-team-bridge doctor`", titles(Connection::Unknown)),
     ]);
-    let wrong =
-        |entry: &BrokenEntry| format!("{}: {}", entry.client, beginning(&entry.says, SHOWN));
-    lines.extend(broken.iter().map(wrong));
+    let wrong = |one: &Hindrance| format!("{}: {}", one.client, beginning(&one.says, SHOWN));
+    lines.extend(hindrances.iter().map(wrong));
     lines
 }
 

@@ -8,17 +8,20 @@ use crate::setup::installed_agents::InstalledAgent;
 pub(super) struct Overview {
     /// The installed clients.
     pub(super) clients: Vec<InstalledClient>,
-    /// The entries of clients that do not start the bridge.
-    pub(super) broken: Vec<BrokenEntry>,
+    /// What keeps clients that have an entry from starting the bridge.
+    pub(super) hindrances: Vec<Hindrance>,
     /// The agents, or why the user's configuration cannot be read.
     pub(super) agents: Result<Vec<InstalledAgent>, String>,
     pub(super) project: ProjectView,
 }
 
-/// An entry of a client that does not start the bridge.
-pub(super) struct BrokenEntry {
+/// What keeps a client from starting the bridge, as the doctor says it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Hindrance {
     /// The client's name for people.
     pub(super) client: &'static str,
+    /// Whether only the directory is not trusted, which the user decides in each.
+    pub(super) is_trust: bool,
     pub(super) says: String,
     pub(super) remedy: String,
 }

@@ -1,7 +1,7 @@
 //! The next step that the overview suggests. Pure.
 
 use super::first_request::{FirstRequest, first_request};
-use super::overview_parts::{BrokenEntry, BusView, FileView, Overview, ProjectView, TeamNow};
+use super::overview_parts::{BusView, FileView, Hindrance, Overview, ProjectView, TeamNow};
 use crate::setup::connected_clients::Connection;
 use crate::setup::installed_agents::InstalledAgent;
 
@@ -40,12 +40,16 @@ pub(super) fn suggested_step(overview: &Overview) -> String {
         return doctor();
     };
     // Who has an entry means to use that client, even if another one is connected.
-    if let Some(BrokenEntry { client, remedy, .. }) = overview.broken.first() {
-        return format!("to connect {client}, {remedy}");
+    let to_connect = |one: &Hindrance| format!("to connect {}, {}", one.client, one.remedy);
+    if let Some(broken) = overview.hindrances.iter().find(|one| !one.is_trust) {
+        return to_connect(broken);
     }
     let connected =
         |connection| overview.clients.iter().find(move |client| client.connection == connection);
     let Some(client) = connected(Connection::Connected) else {
+        if let Some(untrusted) = overview.hindrances.first() {
+            return to_connect(untrusted);
+        }
         return match connected(Connection::NotConnected) {
             Some(client) => format!("`cli-team-bridge setup` connects {}", client.title),
             None if overview.clients.is_empty() => {
@@ -131,7 +135,7 @@ mod tests {
         let key = LoginSign::Variable("KEY".into());
         Overview {
             clients: vec![client],
-            broken: Vec::new(),
+            hindrances: Vec::new(),
             agents: Ok(vec![
                 agent("qwen", LoginSign::NotSeen),
                 agent("codex", key.clone()),
@@ -214,15 +218,31 @@ mod tests {
         );
     }
 
+    /// An overview in which Codex cannot start the bridge, beside another client.
+    fn hindered(is_trust: bool, other: Connection) -> Overview {
+        let (connection, remedy) = if is_trust {
+            (Connection::Untrusted, "trust the folder".to_owned())
+        } else {
+            (Connection::Broken, "run `x`, which mends it".to_owned())
+        };
+        let hindrance = Hindrance { client: "Codex", is_trust, says: "x".to_owned(), remedy };
+        let clients = vec![one("zed", "Zed", other), one("codex", "Codex", connection)];
+        Overview { clients, hindrances: vec![hindrance], ..whole() }
+    }
+
     #[test]
     fn an_entry_that_does_not_work_comes_before_a_client_that_is_connected_or_could_be() {
         for other in [Connection::Connected, Connection::NotConnected] {
-            let remedy = "run `x`, which mends it".to_owned();
-            let broken = BrokenEntry { client: "Codex", says: "x is gone".to_owned(), remedy };
-            let clients = vec![one("zed", "Zed", other), one("codex", "Codex", Connection::Broken)];
-            let overview = Overview { clients, broken: vec![broken], ..whole() };
-            check(&overview, "to connect Codex, run `x`, which mends it");
+            check(&hindered(false, other), "to connect Codex, run `x`, which mends it");
         }
+    }
+
+    #[test]
+    fn a_directory_that_a_client_does_not_trust_matters_if_no_other_client_is_connected() {
+        let trusting = "to connect Codex, trust the folder";
+        check(&hindered(true, Connection::NotConnected), trusting);
+        let step = suggested_step(&hindered(true, Connection::Connected));
+        assert!(step.starts_with("start Zed here, and say: "), "{step}");
     }
 
     #[test]

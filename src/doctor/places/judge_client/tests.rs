@@ -12,6 +12,7 @@ fn client(files: Vec<ExaminedFile>) -> ExaminedClient {
         title: "Claude Code",
         has_plugin: false,
         untrusted: Vec::new(),
+        lost_logins: Vec::new(),
         files,
     }
 }
@@ -394,4 +395,34 @@ fn a_command_is_judged_as_it_is_after_the_clients_own_expansion() {
     check("$unknown", Level::Unknown, says);
     let says = "the entry `bridge` in /f.json starts another program: `$x`";
     check("$x", Level::Problem, says);
+}
+
+#[test]
+fn a_login_in_variables_that_the_client_keeps_is_a_note_with_what_passes_them_on() {
+    let lost = |profile, variables: &[&str]| LostLogin {
+        profile,
+        variables: variables.iter().map(|name| (*name).to_owned()).collect(),
+        how_to_log_in: Some("run `it`".to_owned()),
+    };
+    let entry = json!({ "command": "/own/cli-team-bridge", "args": ["orchestrator"] });
+    let judged = |name, scope: Scope| {
+        let mut client = client(vec![ExaminedFile { scope, ..servers(Some(entry.clone())) }]);
+        client.name = name;
+        client.lost_logins =
+            vec![lost("claude-code", &["B_KEY"]), lost("qwen", &["A_KEY", "B_KEY"])];
+        let subject = Subject::Client(name.to_owned());
+        let note = lost_login::judge_lost_logins(&client, &subject).unwrap();
+        assert_eq!((note.check, note.level), ("login", Level::Note));
+        assert!(note.says.contains("pass A_KEY, B_KEY on"), "{note:?}");
+        assert!(note.says.ends_with(": claude-code, qwen"), "{note:?}");
+        note.remedy.unwrap()
+    };
+    let codex = judged("codex", Scope::User);
+    assert!(codex.contains(r#"`env_vars = ["A_KEY", "B_KEY"]`"#), "{codex}");
+    let gemini = judged("gemini", Scope::User);
+    assert!(gemini.contains(r#"`"env": { "A_KEY": "$A_KEY", "B_KEY": "$B_KEY" }`"#), "{gemini}");
+    let log_in = "to log claude-code in without that variable, run `it`";
+    assert_eq!(judged("claude-code", Scope::User), log_in);
+    assert_eq!(judged("codex", Scope::Project), log_in, "a project's entry has no such fields");
+    assert_eq!(lost_login::judge_lost_logins(&client(Vec::new()), &Subject::Bridge), None);
 }

@@ -108,3 +108,62 @@ fn nothing_is_to_be_approved_in_a_folder_that_qwen_code_does_not_trust() {
     trust(true);
     assert_eq!(user.find(), [], "`qwen mcp approve` changes nothing there");
 }
+
+/// As Claude Code 2.1.329 was seen to do it: with one value of the wrong kind, it uses nothing of that file.
+#[test]
+fn a_file_that_claude_code_drops_denies_rejects_and_approves_nothing() {
+    let user = User::of("claude-code");
+    let local = "p/.claude/settings.local.json";
+    let says = |settings: Value| {
+        user.write(local, &settings.to_string());
+        user.says().into_iter().map(|(effect, says, _)| (effect, says)).collect::<Vec<_>>()
+    };
+    let with = |mut settings: Value, key: &str, value: &Value| {
+        settings[key] = value.clone();
+        settings
+    };
+    user.write("p/.mcp.json", &servers(&json!({})));
+    for (key, value) in [
+        ("enableAllProjectMcpServers", json!("x")),
+        ("disableAllHooks", json!("x")),
+        ("includeCoAuthoredBy", json!("x")),
+        ("cleanupPeriodDays", json!("x")),
+        ("disabledMcpjsonServers", json!([5, "bridge"])),
+    ] {
+        let deny = json!({ "permissions": { "deny": ["mcp__bridge"] } });
+        let approve = json!({ "enabledMcpjsonServers": ["bridge"] });
+        for settings in [with(deny, key, &value), with(approve, key, &value)] {
+            let found = says(settings);
+            let is_said = |words: &str| found.iter().any(|(_, says)| says.contains(words));
+            let dropped = format!("because of the value of `{key}`");
+            assert!(found.len() == 2 && is_said(&dropped) && is_said("asks you"), "{found:?}");
+        }
+    }
+    // What it takes, it takes at its word.
+    for approved in [
+        json!({ "enabledMcpjsonServers": "bridge" }),
+        json!({ "enableAllProjectMcpServers": "true", "cleanupPeriodDays": 0 }),
+    ] {
+        assert_eq!(says(approved), []);
+    }
+    let rejected = says(json!({ "disabledMcpjsonServers": "bridge" }));
+    assert!(rejected.len() == 1 && rejected[0].0 == SwitchEffect::Off, "{rejected:?}");
+    let other = says(json!({ "disabledMcpjsonServers": "my-bridge-x" }));
+    assert!(other.len() == 1 && other[0].1.contains("asks you"), "{other:?}");
+}
+
+#[test]
+fn a_file_of_which_claude_code_says_that_it_uses_nothing_counts_for_nothing() {
+    let user = User::of("claude-code");
+    user.write(".claude.json", &servers(&json!({})));
+    user.write(SETTINGS, r#"{ "permissions": { "deny": ["mcp__bridge"] }, "any": 5 }"#);
+    let found = |unused: &[PathBuf]| {
+        let home = |name: &str| (name == "HOME").then(|| user.base.path().into());
+        let places = Places::read(home, false).unwrap().without(unused);
+        let (client, project) = (named("claude-code").unwrap(), user.project());
+        let values = Values { variable: &variable, workspace: None };
+        find(client, &places, Some(&project), std::slice::from_ref(&project), values).len()
+    };
+    assert_eq!(found(&[]), 1);
+    assert_eq!(found(&[user.base.path().join(SETTINGS)]), 0);
+}

@@ -70,10 +70,31 @@ fn an_entry_that_claude_code_leaves_out_switches_nothing_off_if_it_has_another()
     // Without `url`.
     check(of_project, json!({ "type": "http" }), json!({}), "\"type\"");
     check(local_scope, json!({ "type": "sse" }), json!({}), "\"type\"");
+    for arguments in [json!(null), json!("orchestrator"), json!(["orchestrator", 5])] {
+        check(local_scope, json!({ "args": arguments }), json!({}), "mcpServers.bridge.args");
+    }
+    let text = json!({ "disabledMcpjsonServers": "bridge" });
+    check(of_project, json!({}), text, "disabledMcpjsonServers");
     check(of_project, json!({}), rejected, "disabledMcpjsonServers");
     check(of_project, json!({}), json!({}), settings);
     // One that it starts is not left out, whatever becomes of it.
     let user = User::of("claude-code");
     user.write_own(Some(&json!({})), local(json!({ "command": "/gone/cli-team-bridge" })));
     assert_eq!(user.left_out(), []);
+}
+
+#[test]
+fn an_entry_of_the_user_that_claude_code_takes_for_none_switches_nothing_off_beside_that_of_the_project()
+ {
+    let user = User::of("claude-code");
+    user.write_own(Some(&json!({ "type": "local" })), json!({}));
+    user.write("p/.mcp.json", &servers(&json!({})));
+    user.write(".claude/settings.json", r#"{ "enabledMcpjsonServers": "bridge" }"#);
+    assert_eq!(user.find(), []);
+    let left_out = user.left_out();
+    assert!(
+        left_out.len() == 1 && left_out[0].says.contains("takes no bridge from"),
+        "{left_out:?}"
+    );
+    assert!(left_out[0].file.ends_with(".claude.json"), "{left_out:?}");
 }

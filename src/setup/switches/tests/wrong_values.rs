@@ -23,6 +23,35 @@ fn a_limit_for_the_start_that_is_too_short_is_named() {
 }
 
 #[test]
+fn a_limit_for_each_call_that_is_too_short_for_a_wait_is_named() {
+    let user = User::of("claude-code");
+    let found = |fields: &Value, settings: &str, set: Option<&str>| {
+        user.write(".claude.json", &servers(fields));
+        user.write(SETTINGS, settings);
+        let variable_here = |name: &str| match name {
+            "HOME" => Some(user.base.path().into()),
+            "MCP_TOOL_TIMEOUT" => set.map(Into::into),
+            _ => None,
+        };
+        let places = Places::read(variable_here, false).unwrap();
+        let (client, project) = (named("claude-code").unwrap(), user.project());
+        let values = Values { variable: &variable, workspace: None };
+        let found = find(client, &places, Some(&project), std::slice::from_ref(&project), values);
+        found.into_iter().map(|one| one.says).collect::<Vec<_>>()
+    };
+    let short = r#"{ "env": { "MCP_TOOL_TIMEOUT": "2000" } }"#;
+    let long = r#"{ "env": { "MCP_TOOL_TIMEOUT": "150000" } }"#;
+    let says = found(&json!({}), short, None);
+    assert!(says.len() == 1 && says[0].contains("after 2000 ms"), "{says:?}");
+    assert!(says[0].contains("`env.MCP_TOOL_TIMEOUT` in "), "{says:?}");
+    let says = found(&json!({}), "{}", Some("2000"));
+    assert!(says.len() == 1 && says[0].contains("MCP_TOOL_TIMEOUT in the environment"), "{says:?}");
+    assert_eq!(found(&json!({}), long, Some("2000")), [""; 0], "the settings count first");
+    assert_eq!(found(&json!({ "timeout": 150_000 }), short, None), [""; 0]);
+    assert_eq!(found(&json!({}), "{}", Some("0")), [""; 0]);
+}
+
+#[test]
 fn a_value_of_the_entry_with_which_it_is_not_started_is_named() {
     let off = |client: &'static str, fields: Value| {
         let user = User::of(client);
@@ -65,6 +94,7 @@ fn a_value_of_the_entry_with_which_it_is_not_started_is_named() {
         (json!({ "includeTools": null, "excludeTools": ["x", 5] }), [false; 4]),
         (json!({ "excludeTools": {} }), [false, false, true, true]),
         (json!({ "startup_timeout_sec": 0 }), [false, true, false, false]),
+        (json!({ "startup_timeout_ms": 0 }), [false, true, false, false]),
         (json!({ "tool_timeout_sec": -5 }), [false, true, false, false]),
         (json!({ "tool_timeout_sec": 0 }), [false; 4]),
         (json!({ "bearer_token_env_var": "X" }), [false, true, false, false]),
@@ -416,6 +446,27 @@ fn some_values_end_each_session_of_gemini_cli() {
     assert_eq!(user.find(), []);
     user.write(".gemini/trustedFolders.json", r#"{ "@P": "TRUST_FOLDER" }"#);
     assert_eq!(user.find().len(), 1);
+}
+
+/// As Qwen Code 0.24 was seen to do it, which goes on with such a value in a project.
+#[test]
+fn some_values_of_the_user_end_each_session_of_qwen_code() {
+    let user = User::of("qwen");
+    let fine = json!({ "mcpServers": { "bridge": entry(&json!({})) } });
+    for (key, value) in [("mcpServers.o", json!(null)), ("context.fileName", json!(5))] {
+        let mut all = fine.clone();
+        let (table, name) = key.split_once('.').unwrap();
+        all[table][name] = value;
+        user.write(".qwen/settings.json", &all.to_string());
+        let found = user.says();
+        let named = format!("`{key}` in ~/.qwen/settings.json");
+        assert!(found.len() == 1 && found[0].1.contains(&named), "{found:?}");
+        assert_eq!(found[0].0, SwitchEffect::Off);
+    }
+    user.write(".qwen/settings.json", &fine.to_string());
+    let of_project = r#"{ "mcpServers": { "o": null }, "context": { "fileName": 5 } }"#;
+    user.write("p/.qwen/settings.json", of_project);
+    assert_eq!(user.find(), []);
 }
 
 #[test]
