@@ -46,7 +46,7 @@ pub struct Receipt {
     pub(crate) failed: Option<(String, Moment)>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReceiptStatus {
     /// It is on its way to another project, and not there yet.

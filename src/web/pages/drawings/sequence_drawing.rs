@@ -2,7 +2,7 @@
 //! team those that take part least share the last line.
 
 use std::cmp::Reverse;
-use std::collections::HashSet;
+use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 
@@ -94,15 +94,13 @@ fn message(
 ) -> Markup {
     let y = TOP + ROW * at(index) + 14;
     let time: String = iso8601(letter.at.0).chars().skip(11).take(8).collect();
-    let mut ends: Vec<_> = letter
-        .receipts
-        .iter()
-        .filter_map(|receipt| Some((column(&receipt.member)?, receipt.status)))
-        .collect();
-    // Those that share a line have one mark there for each status.
-    let mut drawn = HashSet::new();
-    ends.retain(|end| drawn.insert(*end));
-    let outer = ends.iter().map(|(column, _)| line_at(*column));
+    let mut ends = BTreeMap::<usize, Vec<ReceiptStatus>>::new();
+    for receipt in &letter.receipts {
+        if let Some(column) = column(&receipt.member) {
+            ends.entry(column).or_default().push(receipt.status);
+        }
+    }
+    let outer = ends.keys().map(|column| line_at(*column));
     let start = from.map_or(LEFT, line_at);
     let (low, high) = outer.fold((start, start), |(low, high), x| (low.min(x), high.max(x)));
     let class = if letter.urgent { "l-flow l-urgent" } else { "l-flow" };
@@ -110,18 +108,27 @@ fn message(
     html! {
         text."t-soft" x="6" y=(y + 4) { (time) }
         line class=(class) x1=(low) x2=(high) y1=(y) y2=(y) {}
-        @for (column, status) in &ends {
+        @for (column, statuses) in &ends {
             @let (x, left) = (line_at(*column), line_at(*column) < start);
             @let back = if left { 9 } else { -9 };
             polygon."f-flow" points={ (x) "," (y) " " (x + back) "," (y - 4) " " (x + back) "," (y + 4) } {}
-            text."t-soft" x=(if left { x - 7 } else { x + 7 }) y=(y + 4) text-anchor=(if left { "end" } else { "start" }) { (mark(*status)) }
+            text."t-soft" x=(if left { x - 7 } else { x + 7 }) y=(y + 4) text-anchor=(if left { "end" } else { "start" }) { (mark(statuses)) }
         }
         text x=(i64::midpoint(low, high)) y=(y - 5) text-anchor="middle" { (cut(letter.text.as_deref().unwrap_or("(cannot be read)"), room)) }
     }
 }
 
-fn mark(status: ReceiptStatus) -> &'static str {
-    crate::view::StatusLook::of_receipt(status).mark
+/// Returns the mark of a receipt; of those that share a line and differ, how many have seen the message.
+fn mark(statuses: &[ReceiptStatus]) -> String {
+    match statuses {
+        [status, rest @ ..] if rest.iter().all(|other| other == status) => {
+            crate::view::StatusLook::of_receipt(*status).mark.to_owned()
+        }
+        _ => {
+            let seen = statuses.iter().filter(|status| status.is_seen()).count();
+            format!("{seen}/{} seen", statuses.len())
+        }
+    }
 }
 
 fn in_words(letter: &Letter) -> String {

@@ -56,13 +56,21 @@ fn table(rows: &[UsageRow], word: &str) -> Markup {
                     td.words {
                         @if row.spent.is_nothing() { span.soft { "no usage reported" } }
                         @else { (bar(row.spent.total_tokens, most)) }
-                        (beside_tasks(row)) (cost_of(row))
-                        @if row.unreported > 0 && !row.spent.is_nothing() { span.small.soft { "of " (counted(row.unreported, "task")) " nothing was reported" } }
+                        (beside_tasks(row)) (cost_of(row)) (unreported(row))
                     }
                     td.number data-unit="cost" { (money(&row.spent)) }
                 }
             } }
             @if rows.len() > 1 { tfoot { (sum(rows)) } }
+        }
+    }
+}
+
+/// Says of how many tasks nobody knows what they used, unless the row says so of all.
+fn unreported(row: &UsageRow) -> Markup {
+    html! {
+        @if row.unreported > 0 && !row.spent.is_nothing() {
+            " " span.small.soft { "of " (counted(row.unreported, "task")) " nothing was reported" }
         }
     }
 }
@@ -74,7 +82,7 @@ fn sum(rows: &[UsageRow]) -> Markup {
             th scope="row" { (sum.name) }
             (task_counts(&sum))
             (tokens(&sum))
-            td.words { (beside_tasks(&sum)) (cost_of(&sum)) }
+            td.words { (beside_tasks(&sum)) (cost_of(&sum)) (unreported(&sum)) }
             td.number data-unit="cost" { (money(&sum.spent)) }
         }
     }
