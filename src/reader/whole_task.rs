@@ -123,17 +123,17 @@ mod tests {
         let mut replica = log.open().unwrap();
         let (session, id) = (SessionId(uuid::Uuid::from_u128(7)), TaskId::from_bits(1));
         // Nothing has written the files of these texts.
-        let long =
+        let lengthy =
             |number| Body::Blob { id: uuid::Uuid::from_u128(number), bytes: 9, sha256: None };
         let mut begun = assigned(id.clone(), session, "ann", None);
-        begun.prompt = long(1);
+        begun.prompt = lengthy(1);
         let ended = Finished {
             id: id.clone(),
             status: TaskStatus::Done,
-            output: long(2),
+            output: lengthy(2),
             stop_reason: None,
             error: None,
-            report: TaskReport { details: Some(long(3)), ..TaskReport::default() },
+            report: TaskReport { details: Some(lengthy(3)), ..TaskReport::default() },
         };
         let events = vec![
             Event::MemberStarting(starting(session, "ann")),

@@ -55,6 +55,19 @@ impl Member {
         }
     }
 
+    /// Calls a tool that must succeed, again as long as the server of the bus cannot be reached: a call waits for that for seconds.
+    pub(crate) async fn call_until_reached(&self, tool: &str, arguments: Value) -> Value {
+        let begun = Instant::now();
+        loop {
+            match self.client.call(tool, arguments.clone(), DEADLINE).await {
+                Ok(result) => return result,
+                Err(ClientError::Refused { problem, .. })
+                    if problem.contains("cannot be reached") && begun.elapsed() < DEADLINE => {}
+                Err(error) => panic!("{error}; stderr: {}", self.child.stderr_tail()),
+            }
+        }
+    }
+
     /// Calls a tool that must refuse, and returns its error text.
     pub(crate) async fn refused(&self, tool: &str, arguments: Value) -> String {
         match self.client.call(tool, arguments, DEADLINE).await {
