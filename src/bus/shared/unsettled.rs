@@ -46,14 +46,11 @@ impl Act {
             return None;
         }
         let words = format!("{operation:?}");
-        let digest = NAMED.try_with(|name| {
-            let kind: &str =
-                words.split(|letter: char| !letter.is_alphanumeric()).next().unwrap_or_default();
-            Sha256::digest(format!("{kind} {name}"))
-        });
+        let name = NAMED.try_with(String::clone).ok();
+        let name = name.filter(|_| operation.is_what_was_asked_for());
         // A name is that of a program, which may have left since, and joined anew.
-        let by = by.filter(|_| digest.is_err());
-        let digest = digest.unwrap_or_else(|_| Sha256::digest(&words)).into();
+        let by = by.filter(|_| name.is_none());
+        let digest = Sha256::digest(name.unwrap_or(words)).into();
         Some(Self { by, digest, is_of_claims: operation.changes_what_is_owned() })
     }
 }
@@ -186,6 +183,9 @@ mod tests {
         assert_eq!(act("monday", "one").await, act("monday", "two").await);
         assert_ne!(act("monday", "one").await, act("tuesday", "one").await);
         assert_ne!(act("monday", "one").await, words(None, "one").unwrap());
+        let lane = Operation::ReleaseLane(Label::parse("core").unwrap());
+        let release = async { Act::of(None, &lane) };
+        assert_eq!(named_acts("monday".to_owned(), release).await, Act::of(None, &lane));
         let by = Some(random_ids::session());
         let joined_anew = named_acts("monday".to_owned(), async { words(by, "one") }).await;
         assert_eq!(act("monday", "one").await, joined_anew.unwrap());

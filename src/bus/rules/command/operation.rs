@@ -253,6 +253,20 @@ impl Operation {
         )
     }
 
+    /// Says whether the name that a program gives to its request is that of this operation: a request has one of these at most.
+    pub(in crate::bus) fn is_what_was_asked_for(&self) -> bool {
+        matches!(
+            self,
+            Self::Send { .. }
+                | Self::Broadcast(_)
+                | Self::Open { .. }
+                | Self::UpdateClaim(..)
+                | Self::Assign { .. }
+                | Self::Place(_)
+                | Self::CreateWorkflow(_)
+        )
+    }
+
     /// Says whether it begins, changes or ends what a member owns.
     pub(in crate::bus) fn changes_what_is_owned(&self) -> bool {
         matches!(
